@@ -12,7 +12,8 @@ For other tables no database shows what is applied.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import NamedTuple
 
 from railweave_switch.host import Hash, SwitchHost
 
@@ -109,22 +110,23 @@ def unapplied(host: SwitchHost, rows: Mapping[str, Hash]) -> list[Unapplied]:
 def applied_and_unseen(host: SwitchHost, rows: Mapping[str, Hash]) -> tuple[list[Unapplied], list[str]]:
     """Return the values of daemons and ports that differ from CONFIG_DB, and the fields (speed, FEC) that are
     configured but reported by no port that is up; raises DatabaseError, OSError."""
-    buffers = host.rows("APPL_DB", "BUFFER_*")
+    applied_buffers = host.rows("APPL_DB", "BUFFER_*")
     ports = {key: row for key, row in rows.items() if key.startswith("PORT|")}
     applied_ports = host.rows("APPL_DB", "PORT_TABLE:*")
-    differences = list(_of_ports(ports, applied_ports))
+    differences = list(_port_differences(ports, applied_ports))
     links = _links_up(host, ports, applied_ports)
-    differences += [difference for difference in _of_links(links) if difference not in differences]
-    if buffers and rows.get("DEVICE_METADATA|localhost", {}).get("buffer_model") != "dynamic":
-        differences += _of_buffers(rows, buffers)
+    differences += [difference for difference in _link_differences(links) if difference not in differences]
+    is_dynamic = rows.get("DEVICE_METADATA|localhost", {}).get("buffer_model") == "dynamic"
+    if applied_buffers and not is_dynamic:
+        differences += _buffer_differences(rows, applied_buffers)
     hash_fields = rows.get(HASH, {}).get(HASH_FIELDS)
     if hash_fields:
-        differences += _of_hash(hash_fields, host.rows("STATE_DB", CAPABILITY).get(CAPABILITY))
-    differences += _of_watchdog(rows, watched_queues(host))
+        differences += _hash_differences(hash_fields, host.rows("STATE_DB", CAPABILITY).get(CAPABILITY))
+    differences += _watchdog_differences(rows, watched_queues(host))
     return differences, _unseen(links)
 
 
-def _of_hash(hash_fields: str, capability: Hash | None) -> Iterator[Unapplied]:
+def _hash_differences(hash_fields: str, capability: Hash | None) -> Iterator[Unapplied]:
     """Yield the fields of the ECMP hash if the ASIC does not support all of them."""
     if capability is None:
         return
@@ -136,7 +138,8 @@ def _of_hash(hash_fields: str, capability: Hash | None) -> Iterator[Unapplied]:
         yield HASH, "ecmp_hash", f"fields of {supported}", hash_fields
 
 
-def _of_ports(rows: Mapping[str, Hash], applied: Mapping[str, Hash]) -> Iterator[Unapplied]:
+def _port_differences(rows: Mapping[str, Hash], applied: Mapping[str, Hash]) -> Iterator[Unapplied]:
+    """Yield the fields of ports that APPL_DB has with another value than CONFIG_DB."""
     for key, row in rows.items():
         applied_row = applied.get(key.replace("PORT|", "PORT_TABLE:", 1), {})
         for name, default in PORT_FIELDS.items():
@@ -149,19 +152,23 @@ def _of_ports(rows: Mapping[str, Hash], applied: Mapping[str, Hash]) -> Iterator
                 yield key, name, applied_row[name], value or "none"
 
 
-Links = Mapping[str, "tuple[Hash, Hash]"]
-"""Ports that are up by their keys in CONFIG_DB: their configured row, and their row of STATE_DB."""
+class _PortInUse(NamedTuple):
+    """A port that is up: its key and row of CONFIG_DB, and its row of STATE_DB."""
+
+    key: str
+    configured: Hash
+    state: Hash
 
 
-def _links_up(host: SwitchHost, rows: Mapping[str, Hash], applied: Mapping[str, Hash]) -> Links:
-    """Return the ports that are up."""
+def _links_up(host: SwitchHost, rows: Mapping[str, Hash], applied: Mapping[str, Hash]) -> list[_PortInUse]:
+    """Return the ports that are up; none on a virtual switch."""
     # A port that is down keeps its last values in STATE_DB.
     names = {key: key.partition("|")[2] for key in rows}
     up = [key for key, name in names.items() if applied.get(f"PORT_TABLE:{name}", {}).get("oper_status") == "up"]
     if not up or _is_virtual(host):
-        return {}
-    state = host.rows("STATE_DB", "PORT_TABLE|*")
-    return {key: (rows[key], state.get(f"PORT_TABLE|{names[key]}", {})) for key in up}
+        return []
+    states = host.rows("STATE_DB", "PORT_TABLE|*")
+    return [_PortInUse(key, rows[key], states.get(f"PORT_TABLE|{names[key]}", {})) for key in up]
 
 
 def _is_virtual(host: SwitchHost) -> bool:
@@ -171,25 +178,27 @@ def _is_virtual(host: SwitchHost) -> bool:
         return False
 
 
-def _of_links(links: Links) -> Iterator[Unapplied]:
-    for key, (row, state) in links.items():
+def _link_differences(ports: Iterable[_PortInUse]) -> Iterator[Unapplied]:
+    """Yield the fields of ports that are in force with another value than configured, and failed link training."""
+    for port in ports:
         for name, open_values in IN_FORCE.items():
-            value = row.get(name)
-            in_force = state.get(name, "")
+            value = port.configured.get(name)
+            in_force = port.state.get(name, "")
             if value and value not in open_values and in_force not in (value, *UNSET):
-                yield key, name, in_force, value
-        status = state.get("link_training_status", "")
-        if row.get(TRAINING) == "on" and status not in (*TRAINED, *UNSET):
-            yield key, TRAINING, status, "on"
+                yield port.key, name, in_force, value
+        status = port.state.get("link_training_status", "")
+        if port.configured.get(TRAINING) == "on" and status not in (*TRAINED, *UNSET):
+            yield port.key, TRAINING, status, "on"
 
 
-def _unseen(links: Links) -> list[str]:
+def _unseen(ports: Sequence[_PortInUse]) -> list[str]:
     """Return the fields that are configured on ports that are up, and that no port reports."""
-    configured = [name for name in IN_FORCE if any(row.get(name) for row, _ in links.values())]
-    return [name for name in configured if all(state.get(name, "") in UNSET for _, state in links.values())]
+    configured = [name for name in IN_FORCE if any(port.configured.get(name) for port in ports)]
+    return [name for name in configured if all(port.state.get(name, "") in UNSET for port in ports)]
 
 
-def _of_buffers(rows: Mapping[str, Hash], applied: Mapping[str, Hash]) -> Iterator[Unapplied]:
+def _buffer_differences(rows: Mapping[str, Hash], applied: Mapping[str, Hash]) -> Iterator[Unapplied]:
+    """Yield the rows of buffers that APPL_DB lacks, has with other values, or still has without a row."""
     keys = {_appl_db_key(key): key for key in rows if key.partition("|")[0] in COPIED}
     for name, key in keys.items():
         if name in applied:
@@ -215,7 +224,7 @@ def _row_differences(key: str, row: Hash, applied: Hash) -> Iterator[Unapplied]:
             yield key, name, applied_value or "none", value or "none"
 
 
-def _of_watchdog(rows: Mapping[str, Hash], watched: Mapping[str, Mapping[str, Hash]]) -> Iterator[Unapplied]:
+def _watchdog_differences(rows: Mapping[str, Hash], watched: Mapping[str, Mapping[str, Hash]]) -> Iterator[Unapplied]:
     """Yield the ports whose watched queues differ from the configured ones."""
     # Some platforms have no watchdog, so that none of the queues is watched.
     if not watched:
@@ -230,10 +239,10 @@ def _of_watchdog(rows: Mapping[str, Hash], watched: Mapping[str, Mapping[str, Ha
         # Without the field split() leaves one empty text.
         if queues.keys() != set(filter(None, configured.split(","))):
             yield key, "queues", ",".join(sorted(queues)) or "none", configured or "none"
-        yield from _of_watching(key, row, queues.values())
+        yield from _watching_differences(key, row, queues.values())
 
 
-def _of_watching(key: str, row: Hash, queues: Iterable[Hash]) -> Iterator[Unapplied]:
+def _watching_differences(key: str, row: Hash, queues: Iterable[Hash]) -> Iterator[Unapplied]:
     """Yield the settings of a row of the watchdog that are not those with which it watches the port's queues."""
     for name in WATCHING:
         configured = row.get(name, "")

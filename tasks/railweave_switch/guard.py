@@ -55,17 +55,18 @@ class Guard:
     def poll(self) -> float | None:
         """Check the state once; errors of the switch are retried with the next check."""
         try:
-            return self._look()
+            return self._check_state()
         except (BusyError, DatabaseError, CommandError, StepError, OSError):
             return POLL_S
 
-    def _look(self) -> float | None:
+    def _check_state(self) -> float | None:
+        """Act on the state of the last transaction; return as ``poll`` does."""
         state = None
         try:
-            state = read_state(self.host)
-            self.unread = 0
-        except (DamagedError, VersionError):
-            pass
+            # A state that is damaged, or another version's, counts as missing.
+            with contextlib.suppress(DamagedError, VersionError):
+                state = read_state(self.host)
+                self.unread = 0
         except OSError:
             self.unread += 1
             if self.unread < UNREADABLE:

@@ -27,22 +27,21 @@ def hold(host: SwitchHost, request: Mapping[str, Any]) -> Answer:
     meeting point of all clients that drain other switches of its plane.
     """
     with locked(host, request):
-        other = held(host)
-        if other is not None and other.id not in (request["id"], request["over"]):
-            raise RequestRefusedError(other.words(host), "held")
+        current = held(host)
+        if current is not None and current.id not in (request["id"], request["over"]):
+            raise RequestRefusedError(current.words(host), "held")
         if request["seconds"] <= 0:
             remove(host, "hold.json")
             return {"outcome": "released", "status": report(host)}
-        ends_s = host.now_s() + request["seconds"]
-        new = Hold(
-            request["id"],
-            [peer for peer in request["peers"].split(",") if peer],
-            request["by"],
-            request["message"],
-            host.boot_id(),
-            ends_s,
+        new_hold = Hold(
+            id=request["id"],
+            peers=[peer for peer in request["peers"].split(",") if peer],
+            by=request["by"],
+            message=request["message"],
+            boot_id=host.boot_id(),
+            ends_s=host.now_s() + request["seconds"],
         )
-        write(host, "hold.json", vars(new))
+        write(host, "hold.json", vars(new_hold))
         return {"outcome": "held", "status": report(host)}
 
 
@@ -54,19 +53,19 @@ def take_up(host: SwitchHost, name: str) -> None:
     """
     if not name:
         return
-    own = held(host)
-    if own is not None and own.id == name:
-        ends_s = own.ends_s
-        write(host, "hold.json", {**vars(own), "ends_s": max(ends_s, host.now_s() + AT_WORK_S)})
+    current = held(host)
+    if current is not None and current.id == name:
+        ends_s = current.ends_s
+        write(host, "hold.json", {**vars(current), "ends_s": max(ends_s, host.now_s() + AT_WORK_S)})
         # If it ended before it was prolonged, another client may have read that it is over.
         if host.now_s() < ends_s:
             return
         remove(host, "hold.json")
-    other = held(host)
-    why = "others may have taken capacity since"
-    if other is not None:
-        why = other.words(host)
-    raise RequestRefusedError(f"the hold of this switch was over before the drain began: {why}", "held")
+    current = held(host)
+    reason = "others may have taken capacity since"
+    if current is not None:
+        reason = current.words(host)
+    raise RequestRefusedError(f"the hold of this switch was over before the drain began: {reason}", "held")
 
 
 def end(host: SwitchHost, name: str) -> None:

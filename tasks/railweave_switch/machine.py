@@ -80,19 +80,16 @@ class Machine(SwitchHost):
         """Write and sync a temporary file, move it over the old one and sync the directory."""
         directory = os.path.dirname(path)
         # A new file belongs to the owner of its directory, so that FRR in its container can read its own.
-        model = directory
-        if os.path.exists(path):
-            model = path
-        like = os.stat(model)
+        owner = os.stat(path if os.path.exists(path) else directory)
         if mode is None:
             mode = 0o600
-            if stat.S_ISREG(like.st_mode):
-                mode = stat.S_IMODE(like.st_mode)
+            if stat.S_ISREG(owner.st_mode):
+                mode = stat.S_IMODE(owner.st_mode)
         handle, temporary = tempfile.mkstemp(dir=directory, prefix=".railweave-")
         try:
             _write(handle, data)
             os.chmod(temporary, mode)
-            os.chown(temporary, like.st_uid, like.st_gid)
+            os.chown(temporary, owner.st_uid, owner.st_gid)
             os.replace(temporary, path)
         except BaseException as error:
             with contextlib.suppress(OSError):
@@ -235,8 +232,10 @@ class Machine(SwitchHost):
 
     def alive(self, process: Process | None) -> bool:
         """Tell whether a process still runs."""
-        number = process and process.get("pid")
-        if not process or not isinstance(number, int) or process.get("boot_id") != self.boot_id():
+        if not process or process.get("boot_id") != self.boot_id():
+            return False
+        number = process.get("pid")
+        if not isinstance(number, int):
             return False
         started = _started(number)
         return started != "" and started == process.get("start")

@@ -4,11 +4,30 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, NamedTuple
 
 Tables = Mapping[str, Mapping[str, Any]]
-Rejected = tuple[str, str, str, str]
-"""Table, key, field and SONiC's words; an empty field is the whole row, an empty key the whole table."""
+
+
+class RowFault(NamedTuple):
+    """What the models reject; an empty field is the whole row, an empty key the whole table."""
+
+    table: str
+    key: str
+    field: str
+    # SONiC's words.
+    reason: str
+
+    @property
+    def place(self) -> tuple[str, str, str]:
+        """Return table, key and field."""
+        return self[:3]
+
+    @property
+    def row(self) -> tuple[str, str]:
+        """Return table and key."""
+        return self[:2]
+
 
 # libyang 1 prints the path in brackets, libyang 3 (202605) has it in the error, with a line number where it was still
 # reading the entry.
@@ -22,22 +41,25 @@ UNPARSED = re.compile(r"All Keys are not parsed in (\S+)\ndict_keys\(\[(.*)\]\)\
 _QUOTED = re.compile(r"'((?:[^'\\]|\\.)*)'|\"((?:[^\"\\]|\\.)*)\"")
 
 
-def places_named(said: str, printed: str, tables: Tables) -> list[Rejected]:
-    """Return the rows or fields that the messages of a failure name, with SONiC's words; none if they name none."""
-    unparsed = UNPARSED.search(said)
+def places_named(message: str, printed: str, tables: Tables) -> list[RowFault]:
+    """Return the rows or fields that the messages of a failure name, with SONiC's words; none if they name none.
+
+    ``message`` is that of sonic_yang's exception, ``printed`` the output of libyang.
+    """
+    unparsed = UNPARSED.search(message)
     if unparsed:
         return _unparsed_places(unparsed, tables)
-    lines = (printed or said).splitlines()
+    lines = (printed or message).splitlines()
     if not lines:
         return []
     # libyang prints the path in its last message.
     path = _PATH.search(lines[-1])
     if path is None:
         return []
-    return _places_at(path, tables.get(path["table"], {}), reason_of(said))
+    return _places_at(path, tables.get(path["table"], {}), reason_of(message))
 
 
-def _places_at(path: re.Match[str], rows: Mapping[str, Any], words: str) -> list[Rejected]:
+def _places_at(path: re.Match[str], rows: Mapping[str, Any], reason: str) -> list[RowFault]:
     """Return the row, or its field, to which a path of libyang (``_PATH``) leads; none if that is unclear."""
     keys = _keys_at(path, rows)
     if not keys:
@@ -47,7 +69,7 @@ def _places_at(path: re.Match[str], rows: Mapping[str, Any], words: str) -> list
     if not field and len(keys) > 1 and path["reading"]:
         # The entry that libyang was reading may be any of these rows.
         return []
-    return [(path["table"], key, field, words)]
+    return [RowFault(path["table"], key, field, reason)]
 
 
 def _keys_at(path: re.Match[str], rows: Mapping[str, Any]) -> list[str]:
@@ -68,30 +90,30 @@ def _field_at(below: str, row: Mapping[str, Any]) -> str:
     return next((name for name in names if name in row), "")
 
 
-def _unparsed_places(unparsed: re.Match[str], tables: Tables) -> list[Rejected]:
+def _unparsed_places(unparsed: re.Match[str], tables: Tables) -> list[RowFault]:
     """Return the places of rows or fields that fit no list of their table."""
-    table, quoted, reasons = unparsed.groups()
-    names = ["".join(parts) for parts in _QUOTED.findall(quoted)]
-    words = f"the YANG model of its table has no list or field for it {reasons}".removesuffix(" []")
+    table, quoted_names, exceptions = unparsed.groups()
+    names = ["".join(parts) for parts in _QUOTED.findall(quoted_names)]
+    reason = f"the YANG model of its table has no list or field for it {exceptions}".removesuffix(" []")
     # sonic_yang names a list row by key, and the field only in a KeyError.
-    fields = ["".join(parts) for parts in _QUOTED.findall(reasons)]
-    places: list[Rejected] = []
+    quotes = ["".join(parts) for parts in _QUOTED.findall(exceptions)]
+    places: list[RowFault] = []
     for key, row in tables[table].items():
         for name in names:
             if name == key:
-                places.append((table, key, _named_field(row, fields), words))
+                places.append(RowFault(table, key, _named_field(row, quotes), reason))
             elif key not in names and name in row:
-                places.append((table, key, name, words))
+                places.append(RowFault(table, key, name, reason))
     return places
 
 
-def _named_field(row: Mapping[str, Any], reasons: list[str]) -> str:
-    """Return the field of a row that the reasons name, or whose value they quote; empty if there is none."""
-    for reason in reasons:
-        if reason.strip("'") in row:
-            return reason.strip("'")
+def _named_field(row: Mapping[str, Any], quotes: list[str]) -> str:
+    """Return the field of a row that the quotes name, or whose value they contain; empty if there is none."""
+    for quote in quotes:
+        if quote.strip("'") in row:
+            return quote.strip("'")
     for name, value in row.items():
-        if any(f"'{value}'" in reason for reason in reasons):
+        if any(f"'{value}'" in quote for quote in quotes):
             return name
     return ""
 
@@ -99,12 +121,12 @@ def _named_field(row: Mapping[str, Any], reasons: list[str]) -> str:
 _HEADINGS = ("Data Loading Failed", "Failed to validate", "Yang Models Load failed")
 
 
-def reason_of(said: str) -> str:
+def reason_of(message: str) -> str:
     """Return SONiC's words in a message, without the path that is reported as the place."""
-    return _AROUND.sub("", message_words(said))
+    return _AROUND.sub("", message_words(message))
 
 
-def message_words(said: str) -> str:
+def message_words(message: str) -> str:
     """Return SONiC's message without its headings."""
-    lines = [line.strip() for line in said.splitlines() if line.strip()]
-    return " ".join(line for line in lines if not line.startswith(_HEADINGS)) or said
+    lines = [line.strip() for line in message.splitlines() if line.strip()]
+    return " ".join(line for line in lines if not line.startswith(_HEADINGS)) or message

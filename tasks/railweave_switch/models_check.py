@@ -21,7 +21,7 @@ import tempfile
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, Protocol
 
-from railweave_switch.model_messages import UNPARSED, Rejected, Tables, message_words, places_named, reason_of
+from railweave_switch.model_messages import UNPARSED, RowFault, Tables, message_words, places_named, reason_of
 
 YANG_MODELS = "/usr/local/yang-models"
 MOST = 10
@@ -58,28 +58,29 @@ class ModelsChecker(Protocol):
 
 def newly_rejected(
     after: Tables, before: Tables, checker: ModelsChecker, in_time: Callable[[], bool] = lambda: True
-) -> list[Rejected]:
+) -> list[RowFault]:
     """Return the faults of ``after`` that ``before`` does not have: earlier faults are no reason to refuse a change.
 
     Raises UnavailableError if the checks do not end while ``in_time``.
     """
     if not _faults(after, checker, in_time):
         return []
-    old = _faults(before, checker, in_time, most=sys.maxsize, whole=True)
-    new = _faults(after, checker, in_time, ignored=frozenset(old))
+    earlier_faults = _faults(before, checker, in_time, most=sys.maxsize, whole=True)
+    later_faults = _faults(after, checker, in_time, ignored=frozenset(earlier_faults))
     # SONiC's message about an invalid number quotes those of other rows, so that it differs with each of them.
-    places = {fault[:3] for fault in old}
-    added = [fault for fault in new if fault[:3] not in places or _differs(fault, before, after)]
-    return _with_needs(added, after, checker)
+    earlier_places = {fault.place for fault in earlier_faults}
+    new_faults = [
+        fault for fault in later_faults if fault.place not in earlier_places or _is_changed(fault, before, after)
+    ]
+    return _with_needs(new_faults, after, checker)
 
 
-def _differs(fault: Rejected, before: Tables, after: Tables) -> bool:
+def _is_changed(fault: RowFault, before: Tables, after: Tables) -> bool:
     """Tell whether the row of a fault differs from before."""
-    table, key = fault[:2]
-    return bool(before.get(table, {}).get(key) != after.get(table, {}).get(key))
+    return bool(before.get(fault.table, {}).get(fault.key) != after.get(fault.table, {}).get(fault.key))
 
 
-def rejected(config_db: Tables, checker: ModelsChecker, in_time: Callable[[], bool] = lambda: True) -> list[Rejected]:
+def rejected(config_db: Tables, checker: ModelsChecker, in_time: Callable[[], bool] = lambda: True) -> list[RowFault]:
     """Return the faults of ``config_db``, as many as the checks detect while ``in_time``.
 
     Raises UnavailableError if they detect none in time.
@@ -96,17 +97,17 @@ class _Removed:
         self.fields: set[str] = set()
         self.cut_rows: set[tuple[str, str]] = set()
 
-    def causes(self, fault: Rejected, rows: Mapping[str, Any]) -> bool:
+    def causes(self, fault: RowFault, rows: Mapping[str, Any]) -> bool:
         """Tell whether a fault of one of ``rows`` is only a consequence of a removal."""
-        table, key, _, reason = fault
-        dangling = _DANGLING.search(reason)
+        dangling = _DANGLING.search(fault.reason)
         if dangling:
             return dangling[1] in self.keys
-        if reason == _UNSAID:
+        if fault.reason == _UNSAID:
             # The default that replaces a removed field may refer to a row that does not exist.
-            return (table, key) in self.cut_rows
-        # `must` compares with a field of another row
-        return bool(self.fields.intersection(re.findall(r"\w+", reason)).difference(rows[key]))
+            return fault.row in self.cut_rows
+        # A `must` of the models compares with a field of another row, and its message names that field.
+        removed_fields_named = self.fields.intersection(re.findall(r"\w+", fault.reason))
+        return bool(removed_fields_named.difference(rows[fault.key]))
 
 
 def _faults(
@@ -114,10 +115,10 @@ def _faults(
     checker: ModelsChecker,
     in_time: Callable[[], bool] = lambda: True,
     *,
-    ignored: frozenset[Rejected] = frozenset(),
+    ignored: frozenset[RowFault] = frozenset(),
     most: int = MOST,
     whole: bool = False,
-) -> list[Rejected]:
+) -> list[RowFault]:
     """Return at most ``most`` faults of a configuration besides ``ignored``.
 
     ``whole``: raise UnavailableError rather than return only the faults that were detected in time.
@@ -139,51 +140,53 @@ class _Search:
     def __init__(self, config_db: Tables, checker: ModelsChecker) -> None:
         """Start with the tables that have a model."""
         self.checker = checker
-        self.faults: list[Rejected] = [(table, "", "", NO_MODEL) for table in checker.unmodelled(config_db)]
-        unmodelled = {fault[0] for fault in self.faults}
+        self.faults = [RowFault(table, "", "", NO_MODEL) for table in checker.unmodelled(config_db)]
+        unmodelled = {fault.table for fault in self.faults}
         self.remaining = {table: dict(rows) for table, rows in config_db.items() if table not in unmodelled}
         self.removed = _Removed()
 
     def step(self) -> bool:
         """Note the next failure and remove the faulty part; return whether the search can continue."""
-        said, printed = self.checker.failure(self.remaining)
-        if not said:
+        message, printed = self.checker.failure(self.remaining)
+        if not message:
             return False
-        places = places_named(said, printed, self.remaining) or _searched(said, self.remaining, self.checker)
-        for fault in places:
-            self._note(fault, fits_no_list=UNPARSED.search(said) is not None)
-        if not places:
-            self.faults.append(("", "", "", message_words(said)))
-        return bool(places)
+        faults = places_named(message, printed, self.remaining)
+        if not faults:
+            faults = _faulty_row(message, self.remaining, self.checker)
+        if not faults:
+            # Without a place there is nothing to remove.
+            self.faults.append(RowFault("", "", "", message_words(message)))
+            return False
+        for fault in faults:
+            self._note(fault, fits_no_list=UNPARSED.search(message) is not None)
+        return True
 
-    def _note(self, fault: Rejected, *, fits_no_list: bool) -> None:
+    def _note(self, fault: RowFault, *, fits_no_list: bool) -> None:
         """Add a fault and remove its field; without a field, or if the field is noted already, remove the row.
 
         ``fits_no_list``: the row fits no list of its table's model (``UNPARSED``).
         """
-        table, key, field, _ = fault
         if self._is_new(fault):
             # A fault that only an earlier removal causes is not one of the configuration.
-            if not self.removed.causes(fault, self.remaining[table]):
+            if not self.removed.causes(fault, self.remaining[fault.table]):
                 self.faults.append(fault)
-            self._remove(table, key, field)
+            self._remove(fault.table, fault.key, fault.field)
             return
         if fits_no_list:
             # It fails without these fields as well, so the row itself is the fault.
-            self._replace_fields(table, key)
-        self._remove(table, key, "")
+            self._replace_fields(fault)
+        self._remove(fault.table, fault.key, "")
 
-    def _is_new(self, fault: Rejected) -> bool:
+    def _is_new(self, fault: RowFault) -> bool:
         """Tell whether neither the row nor this field of it is noted."""
-        table, key, field, _ = fault
-        noted_fields = {other[2] for other in self.faults if other[:2] == (table, key)}
-        return not noted_fields or (field != "" and field not in noted_fields)
+        noted_fields = {noted.field for noted in self.faults if noted.row == fault.row}
+        if not noted_fields:
+            return True
+        return fault.field != "" and fault.field not in noted_fields
 
-    def _replace_fields(self, table: str, key: str) -> None:
-        """Make the faults of a row's fields faults of the row."""
-        for number, fault in enumerate(self.faults):
-            if fault[:2] == (table, key):
-                self.faults[number] = (table, key, "", fault[3])
+    def _replace_fields(self, fault: RowFault) -> None:
+        """Make the noted faults of fields in the row of a fault faults of the whole row."""
+        self.faults = [noted._replace(field="") if noted.row == fault.row else noted for noted in self.faults]
 
     def _remove(self, table: str, key: str, field: str) -> None:
         """Remove a field of a row, or the row itself."""
@@ -198,33 +201,37 @@ class _Search:
             self.removed.keys |= {key, *key.split("|")}
 
 
-def _with_needs(faults: list[Rejected], config_db: Tables, checker: ModelsChecker) -> list[Rejected]:
+def _with_needs(faults: list[RowFault], config_db: Tables, checker: ModelsChecker) -> list[RowFault]:
     """Return the faults with a note on mandatory fields, which cannot simply be removed."""
-    noted: list[Rejected] = []
+    explained: list[RowFault] = []
     for fault in faults:
-        table, key, field, reason = fault
-        if field and _is_mandatory(fault, faults, config_db, checker):
+        reason = fault.reason
+        if fault.field and _is_mandatory(fault, faults, config_db, checker):
             reason = f"{reason}; {NEEDED}"
-        noted.append((table, key, field, reason))
-    return noted
+        explained.append(fault._replace(reason=reason))
+    return explained
 
 
-def _is_mandatory(fault: Rejected, faults: list[Rejected], config_db: Tables, checker: ModelsChecker) -> bool:
-    table, key, field, _ = fault
-    faulty = {other[2] for other in faults if other[:2] == (table, key)}
-    row = {name: value for name, value in config_db[table][key].items() if name not in faulty}
-    said, _ = checker.failure({table: {key: row}})
-    return _LACKS.search(said) is not None and f'"{field}"' in said
+def _is_mandatory(fault: RowFault, faults: list[RowFault], config_db: Tables, checker: ModelsChecker) -> bool:
+    """Tell whether a row, alone and without its faulty fields, fails because it lacks the field of a fault."""
+    faulty_fields = {other.field for other in faults if other.row == fault.row}
+    row = config_db[fault.table][fault.key]
+    rest = {name: value for name, value in row.items() if name not in faulty_fields}
+    message, _ = checker.failure({fault.table: {fault.key: rest}})
+    return _LACKS.search(message) is not None and f'"{fault.field}"' in message
 
 
-def _searched(said: str, tables: Tables, checker: ModelsChecker) -> list[Rejected]:
-    """Return the first row that fails by itself with the same words, for failures without a place."""
+def _faulty_row(message: str, tables: Tables, checker: ModelsChecker) -> list[RowFault]:
+    """Return the first row that fails by itself with the same message, for failures without a place; empty for none."""
     for table, rows in tables.items():
-        if checker.failure({table: rows})[0] == said:
-            for key in rows:
-                if checker.failure({table: {key: rows[key]}})[0] == said:
-                    return [(table, key, "", reason_of(said))]
-            return []
+        table_message, _ = checker.failure({table: rows})
+        if table_message != message:
+            continue
+        for key in rows:
+            row_message, _ = checker.failure({table: {key: rows[key]}})
+            if row_message == message:
+                return [RowFault(table, key, "", reason_of(message))]
+        return []
     return []
 
 
@@ -252,32 +259,32 @@ class SonicYang:
         """Load and validate tables as ``config reload`` does; return the error and libyang's output."""
         if not self._checks:
             return "", ""
-        said = ""
+        message = ""
         with _printed() as lines:
             try:
                 self._yang.loadData(configdbJson=copy.deepcopy(tables))
                 self._yang.validate_data_tree()
             except Exception as error:
                 # sonic_yang raises plain exceptions of many kinds, and a reload aborts for each of them.
-                said = str(error) or repr(error)
-        return said, "\n".join(line for line in lines if line.startswith("libyang"))
+                message = str(error) or repr(error)
+        return message, "\n".join(line for line in lines if line.startswith("libyang"))
 
 
 def _loaded() -> Any:
     """Return SONiC's library with all models; raises UnavailableError."""
-    said = ""
+    failure = ""
     yang = None
     with _printed() as lines:
         try:
             yang = importlib.import_module("sonic_yang").SonicYang(YANG_MODELS)
             if yang.loadYangModel() is False:
-                said = "loadYangModel failed"
+                failure = "loadYangModel failed"
         except Exception as error:
             # sonic_yang raises plain exceptions of many kinds.
-            said = message_words(str(error) or repr(error))
-    if said:
-        first = next((f" ({line})" for line in lines if line.startswith("libyang")), "")
-        raise UnavailableError(f"sonic_yang does not load {YANG_MODELS}: {said}{first}")
+            failure = message_words(str(error) or repr(error))
+    if failure:
+        first_line = next((f" ({line})" for line in lines if line.startswith("libyang")), "")
+        raise UnavailableError(f"sonic_yang does not load {YANG_MODELS}: {failure}{first_line}")
     if yang is None or not yang.confDbYangMap:
         raise UnavailableError(f"there are no models in {YANG_MODELS}")
     return yang
@@ -303,14 +310,14 @@ def _printed() -> Iterator[list[str]]:
     """Discard what Python prints in the block; after it, the list has the lines that libyang wrote to stderr."""
     # libyang is written in C, so redirecting sys.stderr does not reach it: the descriptor itself is replaced.
     lines: list[str] = []
-    kept = os.dup(2)
+    stderr = os.dup(2)
     with tempfile.TemporaryFile() as file, contextlib.redirect_stdout(io.StringIO()):
         os.dup2(file.fileno(), 2)
         try:
             yield lines
         finally:
-            os.dup2(kept, 2)
-            os.close(kept)
+            os.dup2(stderr, 2)
+            os.close(stderr)
             file.seek(0)
             lines += file.read().decode("utf-8", "replace").splitlines()
 

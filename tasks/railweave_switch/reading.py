@@ -72,12 +72,15 @@ def read(host: SwitchHost, request: Mapping[str, Any]) -> dict[str, Any]:
     if request.get("telemetry"):
         answer["telemetry"] = _telemetry(host, request.get("queues") or "")
         if request.get("observe"):
-            answer["observed"] = _unless_held(answer["observed"], request.get("observed") or "")
+            answer["observed"] = _unless_known(answer["observed"], request.get("observed") or "")
     return answer
 
 
-def _unless_held(shown: Mapping[str, Any], client_digest: str) -> dict[str, Any]:
-    """Return observations with their digest, without the ages of sessions; the digest alone if the client has them."""
+def _unless_known(shown: Mapping[str, Any], client_digest: str) -> dict[str, Any]:
+    """Return observations with their digest; the digest alone if the client has them.
+
+    The ages of sessions are removed from ``shown``: with them it would differ at every reading.
+    """
     for instance in (shown["bgp"] or {}).values():
         for peer in instance.values():
             # Beside its neighbors an instance has values of its own.
@@ -111,7 +114,8 @@ def observations(
     if request.get("observe"):
         answer["observed"] = observed(host, common)
     if request.get("counters") and over_s:
-        host.sleep(max(0.0, answer["counters"][0]["at_s"] + over_s - host.now_s()))
+        second_at_s = answer["counters"][0]["at_s"] + over_s
+        host.sleep(max(0.0, second_at_s - host.now_s()))
         answer["counters"].append(_sample(host, over_s))
     return answer
 
@@ -328,21 +332,23 @@ def digest_key(host: SwitchHost) -> str:
     Clients keep such digests in plans and journals, and the plain SHA-256 of a configuration would let others guess
     short secrets in it. If nothing can be written, every reading has another key, and no two digests are equal.
     """
-    kept = _kept_key(host)
-    if kept:
-        return kept
-    new = os.urandom(32).hex()
+    key = _stored_key(host)
+    if key:
+        return key
+    new_key = os.urandom(32).hex()
     with contextlib.suppress(OSError):
         host.make_directory()
-        host.write_file(path(host, "digest.key"), new.encode())
-    return _kept_key(host) or new
+        host.write_file(path(host, "digest.key"), new_key.encode())
+    # Of two first readings at once, the key that was written last counts.
+    return _stored_key(host) or new_key
 
 
-def _kept_key(host: SwitchHost) -> str:
+def _stored_key(host: SwitchHost) -> str:
+    """Return the key in its file; empty if there is none, or it is damaged."""
     try:
-        kept = host.read_file(path(host, "digest.key")).decode("ascii", "replace")
+        key = host.read_file(path(host, "digest.key")).decode("ascii", "replace")
     except OSError:
         return ""
-    if re.fullmatch(r"[0-9a-f]{64}", kept):
-        return kept
+    if re.fullmatch(r"[0-9a-f]{64}", key):
+        return key
     return ""

@@ -87,34 +87,40 @@ def remains(part: Part, expected: Part, rows: Mapping[str, Hash], *, midway: boo
     keys = []
     for table, key, fields in named(part):
         name = f"{table}|{key}"
-        is_left, is_lost = _compared(fields, expected.get(table, {}).get(key), rows.get(name))
-        if is_left or (midway and is_lost):
+        expected_fields = expected.get(table, {}).get(key)
+        row = rows.get(name)
+        if _has_left(fields, expected_fields, row) or (midway and _has_lost(fields, expected_fields, row)):
             keys.append(name)
     return keys
 
 
-def _compared(fields: Fields | None, expected: Fields | None, row: Hash | None) -> tuple[bool, bool]:
-    """Return whether a row has something of ``fields`` that is not expected, and whether it lacks something of both.
-
-    None for any of the three means that there is no row.
-    """
+def _has_left(fields: Fields | None, expected: Fields | None, row: Hash | None) -> bool:
+    """Tell whether a row has a value of ``fields`` that is not expected; None for any of them means no row."""
     if fields is None or row is None or expected is None:
-        is_left = (row is None) == (fields is None) and (fields is None) != (expected is None)
-        is_lost = row is None and not _holds(fields, row) and not _holds(expected, row)
-        return is_left, is_lost
-    return _compared_fields(fields, expected, decoded(row))
-
-
-def _compared_fields(fields: Fields, expected: Fields, row: Fields) -> tuple[bool, bool]:
-    """Return whether a row has a value of ``fields`` that is not expected, and whether it lacks a field of both."""
-    is_left = False
-    is_lost = False
+        is_as_in_part = (row is None) == (fields is None)
+        is_unexpected = (fields is None) != (expected is None)
+        return is_as_in_part and is_unexpected
+    values = decoded(row)
     for name, value in fields.items():
-        if _same(value, row.get(name)) and not _same(value, expected.get(name)):
-            is_left = True
-        if value is not None and name not in row and expected.get(name) is not None:
-            is_lost = True
-    return is_left, is_lost
+        if _same(value, values.get(name)) and not _same(value, expected.get(name)):
+            return True
+    return False
+
+
+def _has_lost(fields: Fields | None, expected: Fields | None, row: Hash | None) -> bool:
+    """Tell whether a row lacks a field that ``fields`` and ``expected`` both have, or is missing itself.
+
+    None for any of them means no row.
+    """
+    if row is None:
+        return not _holds(fields, row) and not _holds(expected, row)
+    if fields is None or expected is None:
+        return False
+    values = decoded(row)
+    for name, value in fields.items():
+        if value is not None and name not in values and expected.get(name) is not None:
+            return True
+    return False
 
 
 def named(part: Part) -> Iterator[tuple[str, str, Any]]:
@@ -125,13 +131,15 @@ def named(part: Part) -> Iterator[tuple[str, str, Any]]:
                 yield table, key, fields
 
 
-def _holds(wanted: Mapping[str, Any] | None, row: Hash | None) -> bool:
-    if wanted is None:
+def _holds(intended: Mapping[str, Any] | None, row: Hash | None) -> bool:
+    """Tell whether a row is as intended; None means that there is no row."""
+    if intended is None:
         return row is None
     if row is None:
-        return bool(wanted) and all(value is None for value in wanted.values())
+        # A part that only removes fields holds without the row too.
+        return bool(intended) and all(value is None for value in intended.values())
     fields = decoded(row)
-    return all(_same(value, fields.get(name)) for name, value in wanted.items())
+    return all(_same(value, fields.get(name)) for name, value in intended.items())
 
 
 def _same(intended: Any, value: Any) -> bool:

@@ -199,11 +199,11 @@ def apply_frr(host: SwitchHost, text: str, timeout_s: float, *, lenient: bool) -
     """
     done = _pass_to_vtysh(host, text, timeout_s, input_if_no_file=lenient)
     lines = f"{done.err}\n{done.out}".splitlines()
-    said = "\n".join(dict.fromkeys(line for line in lines if not _OF_PROCESSES.match(line))).strip()
+    output = "\n".join(dict.fromkeys(line for line in lines if not _OF_PROCESSES.match(line))).strip()
     # Without any output it is not known that only a line was refused.
-    away = not said or any(words in said.lower() for words in _DAEMONS_AWAY)
-    if done.exit_status != 0 and (away or not lenient):
-        raise StepError("vtysh -f", said or done.words())
+    may_be_away = not output or any(words in output.lower() for words in _DAEMONS_AWAY)
+    if done.exit_status != 0 and (may_be_away or not lenient):
+        raise StepError("vtysh -f", output or done.words())
 
 
 def _pass_to_vtysh(host: SwitchHost, text: str, timeout_s: float, *, input_if_no_file: bool) -> Done:
@@ -310,21 +310,23 @@ def refuse_losing_mode(host: SwitchHost, steps: Sequence[Step]) -> str:
 
     ``db_migrator.py`` copies the mode from these files, if they exist, over the one in CONFIG_DB.
     """
-    reload = next((step for step in steps if step["kind"] == "reload"), None)
-    mode = reload and reload["config_db"].get("DEVICE_METADATA", {}).get("localhost", {}).get(MODE)
+    reload_step = next((step for step in steps if step["kind"] == "reload"), None)
+    if reload_step is None:
+        return ""
+    mode = reload_step["config_db"].get("DEVICE_METADATA", {}).get("localhost", {}).get(MODE)
     if not mode:
         return ""
-    why = (
+    consequence = (
         f"so a reload would change the routing mode and delete FRR's file; state {MODE} = {mode} there or move it away"
     )
-    for name, states in (("golden_config_db.json", _golden_states), ("minigraph.xml", _minigraph_states)):
+    for name, states_mode in (("golden_config_db.json", _golden_states), ("minigraph.xml", _minigraph_states)):
         where = f"{host.sonic_directory}/{name}"
         try:
             text = host.read_file(where).decode("utf-8", "replace")
         except OSError:
             continue
-        if not states(text, mode):
-            return f"{where} exists and does not say {mode}, {why}"
+        if not states_mode(text, mode):
+            return f"{where} exists and does not say {mode}, {consequence}"
     return ""
 
 

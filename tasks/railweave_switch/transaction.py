@@ -114,12 +114,12 @@ def _back(request: Mapping[str, Any]) -> list[dict[str, Any]]:
 def apply(host: SwitchHost, request: Mapping[str, Any]) -> Answer:
     """Carry out a transaction and leave it under its guard; a failure reverts it at once."""
     with locked(host, request):
-        earlier = _earlier(host, request)
+        earlier = _state_before(host, request)
         rows = host.rows("CONFIG_DB")
-        document = _checked(host, request, earlier, rows)
+        document = _rollback_document(host, request, earlier, rows)
         hold = str(request.get("hold") or "")
         take_up(host, hold)
-        state = _armed(host, request, earlier, document)
+        state = _arm(host, request, earlier, document)
         answer = _carry_out(host, request, state, document, rows)
         end(host, hold)
         return answer
@@ -148,9 +148,12 @@ def _await_daemons(host: SwitchHost, request: Mapping[str, Any], state: State) -
     settled(host, lambda: frr_away(host, lines, frr_text(host)), time_left_s(host, state), FRR_LOADS_S)
 
 
-def _earlier(host: SwitchHost, request: Mapping[str, Any]) -> State:
-    """Return the state before. Raises RequestRefusedError if a transaction is pending that this one does not supersede,
-    or if another transaction came since this one was planned."""
+def _state_before(host: SwitchHost, request: Mapping[str, Any]) -> State:
+    """Return the state of the last transaction.
+
+    Raises RequestRefusedError if a transaction is pending that this one does not supersede, or if another transaction
+    came since this one was planned.
+    """
     state = last_state(host)
     superseded = request.get("supersedes")
     if superseded:
@@ -162,7 +165,7 @@ def _earlier(host: SwitchHost, request: Mapping[str, Any]) -> State:
     return state
 
 
-def _checked(host: SwitchHost, request: Mapping[str, Any], earlier: State, rows: Rows) -> RollbackDocument:
+def _rollback_document(host: SwitchHost, request: Mapping[str, Any], earlier: State, rows: Rows) -> RollbackDocument:
     """Return the rollback document; raises RequestRefusedError if the switch is not as the transaction expects."""
     text = frr_text(host)
     _refuse_moved(request, rows, text)
@@ -201,8 +204,9 @@ def _refuse_moved(request: Mapping[str, Any], rows: Rows, frr_now: str | None) -
 def _refuse_steps(host: SwitchHost, request: Mapping[str, Any]) -> None:
     """Refuse reloads after which the switch would be without routing, or would hang; raises RequestRefusedError and
     StepError."""
-    if why := refuse_losing_mode(host, request["steps"]):
-        raise RequestRefusedError(why)
+    reason = refuse_losing_mode(host, request["steps"])
+    if reason:
+        raise RequestRefusedError(reason)
     for step in (*request["steps"], *_back(request)):
         if step["kind"] == "reload":
             refuse_hanging_reload(step)
@@ -237,8 +241,8 @@ def _generation(host: SwitchHost, request: Mapping[str, Any], earlier: State) ->
     return {**planned["now"], "number": earlier.number + 1, "by": request.get("by", ""), "at": host.wall_s()}
 
 
-def _armed(host: SwitchHost, request: Mapping[str, Any], earlier: State, document: RollbackDocument) -> State:
-    """Write everything that a revert needs to the disk, and start the guard; raises RequestRefusedError."""
+def _arm(host: SwitchHost, request: Mapping[str, Any], earlier: State, document: RollbackDocument) -> State:
+    """Write what a revert needs to the disk and start the guard; return the state. Raises RequestRefusedError."""
     deadline_s: float | None = None
     if request.get("deadline_s") is not None:
         deadline_s = float(request["deadline_s"])
@@ -250,8 +254,8 @@ def _armed(host: SwitchHost, request: Mapping[str, Any], earlier: State, documen
         message=request.get("message", ""),
         boot_id=host.boot_id(),
         began_at=host.wall_s(),
-        ends_s=_in(deadline_s, host.now_s),
-        deadline_at=_in(deadline_s, host.wall_s),
+        ends_s=_time_after(deadline_s, host.now_s),
+        deadline_at=_time_after(deadline_s, host.wall_s),
         worker=host.me(),
         drain=document.supersedes,
         has_frr=document.frr is not None,
@@ -260,13 +264,13 @@ def _armed(host: SwitchHost, request: Mapping[str, Any], earlier: State, documen
         daemons=daemons_of(host),
         broken=still_broken(host, earlier),
     )
-    replaced = None
+    superseded_document = None
     if document.supersedes:
-        replaced = read_document(host)
+        superseded_document = read_document(host)
     try:
         _prepare_revert(host, state, document)
     except (*DEVICE_ERRORS, DamagedError) as error:
-        _disarm(host, state, earlier, replaced)
+        _disarm(host, state, earlier, superseded_document)
         raise RequestRefusedError(f"the rollback could not be prepared, so nothing was changed: {error}") from error
     return state
 
@@ -285,7 +289,7 @@ def _prepare_revert(host: SwitchHost, state: State, document: RollbackDocument) 
         raise StepError("railweave-switch", "the guard that would revert the change does not start")
 
 
-def _in(seconds: float | None, now: Callable[[], float]) -> float | None:
+def _time_after(seconds: float | None, now: Callable[[], float]) -> float | None:
     """Return the time in so many seconds by a clock, None for no time limit."""
     if seconds is None:
         return None
@@ -298,18 +302,18 @@ def _missing_guard(host: SwitchHost, state: State) -> list[str]:
     return ["guard"]
 
 
-def _disarm(host: SwitchHost, state: State, earlier: State, replaced: RollbackDocument | None) -> None:
+def _disarm(host: SwitchHost, state: State, earlier: State, superseded_document: RollbackDocument | None) -> None:
     """Restore the files of the state before a transaction that never began."""
     with contextlib.suppress(OSError):
-        if replaced is not None:
-            write(host, "pending.json", vars(replaced))
+        if superseded_document is not None:
+            write(host, "pending.json", vars(superseded_document))
     with contextlib.suppress(OSError):
         if earlier.id:
             earlier.write(host)
         else:
             state.write(host, status=Stage.REVERTED, reason="it never began", worker=None)
     with contextlib.suppress(OSError):
-        if replaced is None:
+        if superseded_document is None:
             remove(host, "pending.json")
 
 
@@ -326,14 +330,14 @@ def _carry_out(
             failure = {"error": f"{listed(ended_daemons)} ended after the change was written"}
     if not failure:
         try:
-            return {**_held(host, state, document, rows), **complaint}
+            return {**_leave_armed(host, state, document, rows), **complaint}
         except DEVICE_ERRORS as error:
             failure = {"error": f"the change could not be kept under its timer: {error}"}
     return {**revert_to(host, state, document, str(failure["error"])), **failure}
 
 
-def _held(host: SwitchHost, state: State, document: RollbackDocument, rows: Rows) -> Answer:
-    """Record that the change is applied; confirm it at once if it has no deadline."""
+def _leave_armed(host: SwitchHost, state: State, document: RollbackDocument, rows: Rows) -> Answer:
+    """Record that the change is applied and return the answer; confirm it at once if it has no deadline."""
     added, removed = frr_lines_changed(host, document)
     if not guarded(host, state.id):
         host.start_guard(state.id)
