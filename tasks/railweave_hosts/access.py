@@ -188,36 +188,37 @@ def _no_address(names: Sequence[str]) -> Diagnostic:
 
 def _variables(access: HostAccess, host: Host, fabric: str) -> dict[str, Any] | None:
     """Return Ansible's variables of a node, None if the target has no address for it."""
-    own = access.nodes.get(host.name, NodeAddress())
-    root = own.root
+    node = access.nodes.get(host.name, NodeAddress())
+    root = node.root
     if root is None:
         root = (access.root or "").rstrip("/")
     variables: dict[str, Any] = {
-        "ansible_python_interpreter": own.python or access.python,
+        "ansible_python_interpreter": node.python or access.python,
         "railweave_root": root,
     }
     if access.connection is Connection.LOCAL:
         return variables | {"ansible_connection": "local"}
-    address = _address(access, own, host, fabric)
+    address = _address(access, node, host, fabric)
     if address is None:
         return None
     if access.connection is Connection.CONTAINER:
         # ansible-core has no connection to containers; the interpreter enters the container (runner._interpreted).
         return variables | {"ansible_connection": "local", CONTAINER_VARIABLE: address}
-    return variables | _ssh_variables(access.login, address, own.port)
+    return variables | _ssh_variables(access.login, address, node.port or access.login.port)
 
 
-def _address(access: HostAccess, own: NodeAddress, host: Host, fabric: str) -> str | None:
-    if own.host is not None or access.address is None:
-        return own.host
+def _address(access: HostAccess, node: NodeAddress, host: Host, fabric: str) -> str | None:
+    """Return the address of a node, by its own entry or the target's pattern; None without either."""
+    if node.host is not None or access.address is None:
+        return node.host
     return fill_pattern(access.address, host, fabric)
 
 
-def _ssh_variables(login: NodeLogin, address: str, own_port: int | None) -> dict[str, Any]:
+def _ssh_variables(login: NodeLogin, address: str, port: int) -> dict[str, Any]:
     variables: dict[str, Any] = {
         "ansible_connection": "ssh",
         "ansible_host": address,
-        "ansible_port": own_port or login.port,
+        "ansible_port": port,
         "ansible_user": login.username,
         "ansible_ssh_common_args": " ".join(_ssh_words(login)),
     }
@@ -252,13 +253,12 @@ def login_passwords(access: HostAccess, environ: Mapping[str, str] | None = None
             passwords.append(Password(option, prompt, environ[variable]))
         elif variable:
             unset.append(variable)
-    if unset:
-        raise RefusedError(
-            [
-                error("RW603", f"the environment variable {name} is not set", fix=f"export {name}, or use a key")
-                for name in unset
-            ]
-        )
+    diagnostics = [
+        error("RW603", f"the environment variable {variable} is not set", fix=f"export {variable}, or use a key")
+        for variable in unset
+    ]
+    if diagnostics:
+        raise RefusedError(diagnostics)
     return tuple(passwords)
 
 

@@ -104,11 +104,13 @@ class HookRunner:
     def resume(self, hosts: Iterable[Host]) -> Mapping[str, str]:
         """Resume ``hosts``; return as ``drain`` does."""
         errors = self._each(hosts, lambda host: self._run(self._hooks.resume, host, self._hooks.resume_timeout_s))
-        if resumed := [name for name, error in errors.items() if not error]:
+        resumed = [name for name, error in errors.items() if not error]
+        if resumed:
             self._log.note("resumed", resumed)
         return errors
 
     def _each(self, hosts: Iterable[Host], work: Callable[[Host], str]) -> Mapping[str, str]:
+        """Return the result of ``work`` for each node, several at once; a failure or Ctrl-C ends all commands."""
         listed = list(hosts)
         pool = ThreadPoolExecutor(self._at_once)
         try:
@@ -123,6 +125,7 @@ class HookRunner:
             pool.shutdown(cancel_futures=True)
 
     def _drain(self, host: Host) -> str:
+        """Drain a node and wait until its jobs have ended; return the error, empty for success."""
         deadline = time.monotonic() + self._hooks.drain_timeout_s
         error = self._run(self._hooks.drain, host, self._hooks.drain_timeout_s)
         if error or not self._hooks.drained:
@@ -160,8 +163,8 @@ class HookRunner:
                     return f"`{shown}` did not end within {timeout_s:.0f} s"
                 finally:
                     self._running.discard(process.pid)
-        except OSError as fault:
-            return f"`{shown}`: {fault.strerror}"
+        except OSError as error:
+            return f"`{shown}`: {error.strerror}"
         if process.returncode == 0:
             return ""
         lines = output.strip().splitlines() or [f"status {process.returncode}"]

@@ -11,10 +11,11 @@ def checked_pattern(text: str) -> str:
     """Return ``text`` if it can be filled in and differs for every node; raises ValueError."""
     try:
         fields = {name for _, name, _, _ in string.Formatter().parse(text) if name is not None}
-    except ValueError as fault:
-        raise ValueError(f"the pattern cannot be read: {fault}") from None
+    except ValueError as error:
+        raise ValueError(f"the pattern cannot be read: {error}") from None
     # A node's name is its kind and number, so these two together tell nodes apart as well.
-    if fields - _FIELDS or ("name" not in fields and not {"kind", "number"} <= fields):
+    tells_nodes_apart = "name" in fields or {"kind", "number"} <= fields
+    if not fields <= _FIELDS or not tells_nodes_apart:
         raise ValueError("a pattern over {name}, {kind}, {number}, {fabric} that differs for every node")
     return text
 

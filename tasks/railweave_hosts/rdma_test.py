@@ -70,8 +70,8 @@ def _peer(rail: Rail) -> str:
 
 def _gid(fabric: Fabric, rail: Rail) -> str:
     """Return the GID of the address that RDMA uses, in the notation of ``/sys/class/infiniband``."""
-    by_ipv6 = fabric.policies.hosts.rdma_family is AddressFamily.IPV6
-    if by_ipv6 and rail.ipv6 is not None:
+    uses_ipv6 = fabric.policies.hosts.rdma_family is AddressFamily.IPV6
+    if uses_ipv6 and rail.ipv6 is not None:
         address = rail.ipv6.address
     elif rail.ipv4 is not None:
         address = _MAPPED | rail.ipv4.address
@@ -103,16 +103,17 @@ def judged(readings: Sequence[NodeReading], ends: Mapping[str, dict[str, Any]], 
 def _judged_rails(
     results: Sequence[Mapping[str, Any]], rails_of_end: Sequence[Mapping[str, Any]], between: str, least_percent: int
 ) -> Tested:
+    """Return the result by the rate of each rail, and the rate of its link in the client's part of the test."""
     link_gbps = {rail["name"]: rail["link_gbps"] for rail in rails_of_end}
-    rails: list[str] = []
-    slow: list[str] = []
+    measurements: list[str] = []
+    slow_rails: list[str] = []
     for result in results:
         rail = result["rail"]
         gbps = result["gbps"]
-        rails.append(f"{rail} {gbps:g} Gb/s, {result['latency_us']:g} µs (99 %: {result['p99_us']:g} µs)")
+        measurements.append(f"{rail} {gbps:g} Gb/s, {result['latency_us']:g} µs (99 %: {result['p99_us']:g} µs)")
         if gbps * 100 < link_gbps[rail] * least_percent:
-            slow.append(f"{rail} carried {gbps:g} of {link_gbps[rail]} Gb/s")
-    if slow:
+            slow_rails.append(f"{rail} carried {gbps:g} of {link_gbps[rail]} Gb/s")
+    if slow_rails:
         limit = f"less than {least_percent} % of the link (hosts.batches.rdma_percent)"
-        return Tested(f"the RDMA test between {between} failed: {', '.join(slow)}: {limit}", failed=True)
-    return Tested(f"RDMA tested between {between} in the lossless class: {', '.join(rails)}")
+        return Tested(f"the RDMA test between {between} failed: {', '.join(slow_rails)}: {limit}", failed=True)
+    return Tested(f"RDMA tested between {between} in the lossless class: {', '.join(measurements)}")

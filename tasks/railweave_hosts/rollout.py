@@ -38,7 +38,8 @@ class HostRollout:
     def apply(self, hosts: Sequence[Host], report: Report | None = None, *, rollback: bool = False) -> HostsRun:
         """Apply the intent to ``hosts``, or roll them back to their snapshots, batch by batch, until more of them fail
         than the budget allows."""
-        inventory_of(self._access, hosts, self._fabric.name)  # refuses before the first batch
+        # Refuses nodes without an address before the first batch.
+        inventory_of(self._access, hosts, self._fabric.name)
         batches = self._access.batches
         by_name = {host.name: host for host in hosts}
         results: dict[str, HostResult] = {}
@@ -75,10 +76,10 @@ class HostRollout:
         test = self._rdma_test(changed)
         batch.tested = test.text
         if test.failed:
-            results |= self._rolled_back(changed, test.text)
+            results |= self._roll_back(changed, test.text)
         return results
 
-    def _rolled_back(self, hosts: Sequence[Host], why: str) -> dict[str, HostResult]:
+    def _roll_back(self, hosts: Sequence[Host], why: str) -> dict[str, HostResult]:
         """Roll nodes back to their snapshots; all of them failed, ``why`` says by what."""
         results: dict[str, HostResult] = {}
         for result in self._run(hosts, "rollback", check=False):
@@ -106,17 +107,18 @@ class HostRollout:
         A node's snapshot stays open until it is resumed, so that the next run continues one that ended in between.
         """
         results = _by_name(self._checked(batch.hosts, batch.part))
-        waiting = [host for host in batch.hosts if results[host.name].changes == (_RESUMED,)]
-        results |= self._resumed(waiting, results)
-        touched = [host for host in batch.hosts if host not in waiting and _will_change(results[host.name])]
-        not_drained = self._drained(touched)
-        batch.hosts = [host for host in touched if host.name not in not_drained]
+        # Nodes that an earlier run changed and left drained.
+        only_to_resume = [host for host in batch.hosts if results[host.name].changes == (_RESUMED,)]
+        results |= self._resume(only_to_resume, results)
+        to_change = [host for host in batch.hosts if host not in only_to_resume and _will_change(results[host.name])]
+        drain_failures = self._drain(to_change)
+        batch.hosts = [host for host in to_change if host.name not in drain_failures]
         changed = self._change(batch, report, confirm=False)
         for name, result in changed.items():
             results[name] = _left_drained(result)
-        return results | not_drained | self._resumed(batch.hosts, changed)
+        return results | drain_failures | self._resume(batch.hosts, changed)
 
-    def _drained(self, hosts: Sequence[Host]) -> dict[str, HostResult]:
+    def _drain(self, hosts: Sequence[Host]) -> dict[str, HostResult]:
         """Drain nodes; return the results of those that could not be drained."""
         results: dict[str, HostResult] = {}
         for name, error in self._hooks.drain(hosts).items():
@@ -135,7 +137,7 @@ class HostRollout:
                 results.append(result)
         return tuple(results)
 
-    def _resumed(self, hosts: Sequence[Host], results: dict[str, HostResult]) -> dict[str, HostResult]:
+    def _resume(self, hosts: Sequence[Host], results: dict[str, HostResult]) -> dict[str, HostResult]:
         """Resume the verified nodes of ``hosts`` and close their snapshots; return those that failed on this."""
         verified = [host for host in hosts if results[host.name].state in _FINE]
         failures: dict[str, HostResult] = {}
@@ -143,8 +145,8 @@ class HostRollout:
             if error:
                 text = f"changed and verified, but not resumed: {error}"
                 failures[name] = replace(results[name], state=HostState.FAILED, error=text)
-        confirmed = self._run([host for host in verified if host.name not in failures], "confirm", check=False)
-        for result in failed(confirmed):
+        resumed = [host for host in verified if host.name not in failures]
+        for result in failed(self._run(resumed, "confirm", check=False)):
             text = f"resumed, but its snapshot is open: {result.error}"
             failures[result.name] = replace(results[result.name], state=result.state, error=text)
         return failures
@@ -211,8 +213,10 @@ def _by_name(results: Iterable[HostResult]) -> dict[str, HostResult]:
 
 
 def _will_change(result: HostResult) -> bool:
+    if result.state is HostState.CHANGED:
+        return True
     # An interrupted run left a snapshot open, which only another change or a rollback closes.
-    return result.state is HostState.CHANGED or (result.state is HostState.UNCHANGED and result.interrupted)
+    return result.state is HostState.UNCHANGED and result.interrupted
 
 
 def _left_drained(result: HostResult) -> HostResult:
