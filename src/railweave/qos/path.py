@@ -60,15 +60,19 @@ def hops(
     for switch, ingress, egress in zip(path.switches, path.links[:-1], path.links[1:], strict=True):
         hop = Hop(switch, group, headroom=None, queue=queue, marking=None, pause_bytes=None)
         if traffic_class.marks and switch.name in buffers_of:
-            switch_buffers = buffers_of[switch.name]
-            hop = hop._replace(marking=_queue_marking(switch_buffers, traffic_class, egress))
+            hop = hop._replace(marking=_queue_marking(buffers_of[switch.name], traffic_class, egress))
             # The headroom and pauses of a switch are those of its lossless groups.
             if traffic_class.lossless:
-                headroom = next((room for room in switch_buffers.headroom if _is_for(room, ingress)), None)
-                pause_bytes = min(switch_buffers.pause_bytes.values(), default=None)
-                hop = hop._replace(headroom=headroom, pause_bytes=pause_bytes)
+                hop = _with_pauses(hop, buffers_of[switch.name], ingress)
         path_hops.append(hop)
     return tuple(path_hops)
+
+
+def _with_pauses(hop: Hop, buffers: SwitchBuffers, ingress: Link) -> Hop:
+    """Return the hop of a lossless class with its headroom and the depth at which PFC pauses."""
+    headroom = next((room for room in buffers.headroom if _is_for(room, ingress)), None)
+    pause_bytes = min(buffers.pause_bytes.values(), default=None)
+    return hop._replace(headroom=headroom, pause_bytes=pause_bytes)
 
 
 def _queue_marking(buffers: SwitchBuffers, traffic_class: TrafficClass, egress: Link) -> QueueMarking | None:

@@ -61,16 +61,8 @@ def divide(
     ingress = pool_of[INGRESS_LOSSLESS]
     size_bytes = ingress.size_bytes or 0
     if ingress.xoff_bytes is not None:
-        # Broadcom: the groups share a part of the pool as headroom, of which each takes its xoff.
-        return Division(
-            pools=pools,
-            reserved={},
-            headroom_bytes=sum(groups * room.xoff_bytes for groups, room in _lossless_groups(queues, uses)),
-            budget_bytes=ingress.xoff_bytes,
-            is_pooled=True,
-            shared_bytes=size_bytes - ingress.xoff_bytes,
-            shared=f"{INGRESS_LOSSLESS} {size_bytes} less its headroom pool {ingress.xoff_bytes}",
-        )
+        headroom_bytes = sum(groups * room.xoff_bytes for groups, room in _lossless_groups(queues, uses))
+        return _divide_with_shared_headroom(pools, headroom_bytes, size_bytes, ingress.xoff_bytes)
     headroom_bytes = sum(groups * room.size_bytes for groups, room in _lossless_groups(queues, uses))
     if buffers.chip is None:
         return Division(
@@ -96,6 +88,22 @@ def divide(
         shared_bytes=size_bytes,
         shared=f"{INGRESS_LOSSLESS} {size_bytes}",
         chip_bytes=chip_bytes,
+    )
+
+
+def _divide_with_shared_headroom(
+    pools: tuple[BufferPool, ...], headroom_bytes: int, size_bytes: int, xoff_bytes: int
+) -> Division:
+    """Return the division of Broadcom's chips: all groups share ``xoff_bytes`` of the lossless pool as headroom, of
+    which each takes its xoff."""
+    return Division(
+        pools=pools,
+        reserved={},
+        headroom_bytes=headroom_bytes,
+        budget_bytes=xoff_bytes,
+        is_pooled=True,
+        shared_bytes=size_bytes - xoff_bytes,
+        shared=f"{INGRESS_LOSSLESS} {size_bytes} less its headroom pool {xoff_bytes}",
     )
 
 
