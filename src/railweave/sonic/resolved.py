@@ -187,11 +187,12 @@ class ResolvedTables:
     def switch_priorities(self) -> Mapping[int, int] | None:
         """Return the traffic class by DSCP of packets that the switch itself sends and receives.
 
-        None where that was not read, or is a map that ports use too.
+        None if that was not read, or if ports use the same map.
         """
-        maps = {key: row.get("dscp_to_tc_map") for key, row in self.table("PORT_QOS_MAP").items()}
-        own = maps.pop("global", None)
-        if own and own in maps.values():
+        map_of_port = {key: row.get("dscp_to_tc_map") for key, row in self.table("PORT_QOS_MAP").items()}
+        own_map = map_of_port.pop("global", None)
+        is_map_of_ports = bool(own_map) and own_map in map_of_port.values()
+        if is_map_of_ports:
             return None
         return self.map_of("DSCP_TO_TC_MAP", "global", "dscp_to_tc_map")
 
@@ -253,22 +254,27 @@ class ResolvedTables:
     def _read_list(self, table: str, value: Value) -> tuple[BufferUse | None, ...]:
         names = value.split(",") if isinstance(value, str) else value
         profiles = [self.profile(name.strip(), table) for name in names if name.strip()]
-        # Names of profiles are free, and so is their order in a list.
-        return tuple(sorted(profiles, key=lambda profile: str(profile and replace(profile, profile=""))))
+        return tuple(sorted(profiles, key=_order_in_list))
 
     def profile(self, reference: Value | None, table: str) -> BufferUse | None:
         """Return the buffer profile that a row of ``table`` refers to, None where it or its pool does not exist."""
         return self._profile(reference, table)
 
     def _find_profile(self, reference: Value | None, table: str) -> BufferUse | None:
-        if reference == COMPUTED and table == PRIORITY_GROUPS and self.model is BufferModel.DYNAMIC:
-            exponent = _exponent(self.row("DEFAULT_LOSSLESS_BUFFER_PARAMETER", "AZURE").get("default_dynamic_th"))
-            profile: BufferUse | None = BufferUse(COMPUTED, INGRESS_LOSSLESS, dynamic_th=exponent, is_computed=True)
-        else:
-            profile = self._profiles.get(str(reference))
-        if profile is None or (self.knows("BUFFER_POOL") and profile.pool not in self.table("BUFFER_POOL")):
+        is_computed = reference == COMPUTED and table == PRIORITY_GROUPS and self.model is BufferModel.DYNAMIC
+        profile = self._computed_profile() if is_computed else self._profiles.get(str(reference))
+        if profile is None:
+            return None
+        lacks_pool = self.knows("BUFFER_POOL") and profile.pool not in self.table("BUFFER_POOL")
+        if lacks_pool:
             return None
         return profile
+
+    def _computed_profile(self) -> BufferUse:
+        """Return the buffer of a priority group whose headroom the switch computes."""
+        defaults = self.row("DEFAULT_LOSSLESS_BUFFER_PARAMETER", "AZURE")
+        exponent = _exponent(defaults.get("default_dynamic_th"))
+        return BufferUse(COMPUTED, INGRESS_LOSSLESS, dynamic_th=exponent, is_computed=True)
 
     def _read_profiles(self) -> dict[str, BufferUse]:
         dynamic = self.model is BufferModel.DYNAMIC
@@ -289,19 +295,27 @@ class ResolvedTables:
         }
 
     def _by_port(self, table: str) -> dict[str, dict[int, Fields]]:
-        """Return the rows of a table by port and number."""
+        """Return the rows of a table by port and number; rows that set one number differently are ``conflicts``."""
         # Rows that buffermgrd wrote and left behind count too: their groups have headroom.
         ports: dict[str, dict[int, Fields]] = {}
         for key, fields in self.table(table).items():
             port = port_of(key)
-            by_number = ports.setdefault(port, {})
+            rows_of_port = ports.setdefault(port, {})
             for index in numbers_of(key)[:_MOST_NUMBERS]:
-                if by_number.setdefault(index, fields) != fields:
+                first_fields = rows_of_port.setdefault(index, fields)
+                if first_fields != fields:
                     self.conflicts.append((table, f"{port}|{index}"))
         return ports
 
     def _of(self, table: str, port: str) -> ByNumber:
         return self._rows[table].get(port, {})
+
+
+def _order_in_list(profile: BufferUse | None) -> str:
+    """Return the sort key of a profile: neither its name nor its place in a list has a meaning."""
+    if profile is None:
+        return str(None)
+    return str(replace(profile, profile=""))
 
 
 def is_whole(tables: ConfigDb) -> bool:
@@ -314,14 +328,16 @@ def _plain(rows: Table) -> Table:
     """Return rows with references as names, one row for each port of a key."""
     plain: dict[str, Fields] = {}
     for key, fields in rows.items():
-        # Nearly every row is plain already.
+        plain_fields = fields
+        # Nearly every row is plain already, and needs no copy.
         if not all(isinstance(value, str) and "[" not in value for value in fields.values()):
-            fields = {name: plain_references(value) for name, value in fields.items()}  # noqa: PLW2901
+            plain_fields = {name: plain_references(value) for name, value in fields.items()}
         ports, bar, rest = key.partition("|")
-        if "," in ports:
-            plain.update((port + bar + rest, fields) for port in ports.split(","))
-        else:
-            plain[key] = fields
+        if "," not in ports:
+            plain[key] = plain_fields
+            continue
+        for port in ports.split(","):
+            plain[f"{port}{bar}{rest}"] = plain_fields
     return plain
 
 

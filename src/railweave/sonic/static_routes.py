@@ -8,18 +8,19 @@ from railweave.sonic.rows import ConfigDb
 
 STATIC_ROUTE = "STATIC_ROUTE"
 
-_LINE = re.compile(r"(?:ip|ipv6) route (\S+) (\S+)")
+_LINE = re.compile(r"(?:ip|ipv6) route (?P<prefix>\S+) (?P<hop>\S+)")
 
 
 def static_routes(tables: ConfigDb, document: FrrDocument | None) -> Iterator[tuple[str, str]]:
     """Yield each prefix with a next hop, an address or an interface, as they are written."""
     for key, row in tables.get(STATIC_ROUTE, {}).items():
+        _, _, prefix = key.rpartition("|")
         for field in ("nexthop", "ifname"):
             for hop in str(row.get(field, "")).split(","):
-                yield key.rpartition("|")[2], hop.strip()
+                yield prefix, hop.strip()
     if document is None:
         return
     for entry in document.entries:
         match = _LINE.match(entry.line)
         if match:
-            yield match[1], match[2]
+            yield match["prefix"], match["hop"]

@@ -25,29 +25,38 @@ class ClosingPort:
 def closing_ports(changes: Iterable[Change]) -> tuple[ClosingPort, ...]:
     """Return the ports that ``changes`` of one device close, in their order."""
     changes = tuple(changes)
-    far_ends = dict(_far_ends(changes))
+    far_end_of = _far_ends_before(changes)
     servers = {
         change.key
         for change in changes
         if change.table == "DEVICE_NEIGHBOR_METADATA" and _field(change.before, "type") == SERVER
     }
-    closed = dict.fromkeys(change.key for change in changes if change.table == "PORT" and _closes(change))
-    return tuple(ClosingPort(port, far_ends.get(port, ""), far_ends.get(port, "") in servers) for port in closed)
+    closing = []
+    for port in dict.fromkeys(change.key for change in changes if change.table == "PORT" and _closes(change)):
+        far_end = far_end_of.get(port, "")
+        closing.append(ClosingPort(port, far_end, is_server=far_end in servers))
+    return tuple(closing)
 
 
 def _closes(change: Change) -> bool:
+    """Tell whether a change of a port shuts it down, or removes it while it is up."""
     if change.field == "admin_status":
         return change.before == "up" and change.after != "up"
-    return change.field is None and change.op is Op.REMOVE and _field(change.before, "admin_status") == "up"
+    is_removal = change.field is None and change.op is Op.REMOVE
+    return is_removal and _field(change.before, "admin_status") == "up"
 
 
-def _far_ends(changes: Iterable[Change]) -> Iterable[tuple[str, str]]:
+def _far_ends_before(changes: Iterable[Change]) -> dict[str, str]:
+    """Return the devices that changed or removed rows of DEVICE_NEIGHBOR named, by port."""
+    far_ends: dict[str, str] = {}
     for change in changes:
-        if change.table == "DEVICE_NEIGHBOR" and change.op is not Op.ADD:
-            if change.field is None:
-                yield change.key, _field(change.before, "name")
-            elif change.field == "name":
-                yield change.key, str(change.before)
+        if change.table != "DEVICE_NEIGHBOR" or change.op is Op.ADD:
+            continue
+        if change.field is None:
+            far_ends[change.key] = _field(change.before, "name")
+        elif change.field == "name":
+            far_ends[change.key] = str(change.before)
+    return far_ends
 
 
 def _field(row: object, name: str) -> str:

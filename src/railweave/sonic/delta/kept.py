@@ -51,14 +51,14 @@ def keeps_what_came(edit: Edit) -> str:
 
 def unstated_rows(running: ConfigDb, intended: ConfigDb) -> tuple[Kept, ...]:
     """Return the running rows that the intent does not state and that must not be deleted while the switch runs."""
-    kept: list[Kept] = []
+    unstated: list[Kept] = []
     for table, key in WITHOUT_ROW:
         fields = running.get(table, {}).get(key)
         if fields is None or key in intended.get(table, {}):
             continue
         if goes_on(table, key, fields):
-            kept.append(_kept(table, key, None, fields))
-    return tuple(kept)
+            unstated.append(_kept(table, key, None, fields))
+    return tuple(unstated)
 
 
 def unrestored_rows(document: MergeDocument, running: ConfigDb) -> tuple[Kept, ...]:

@@ -170,12 +170,13 @@ def snapshot_of(document: MergeDocument, running: RunningConfig, owned: DeviceCo
 
     Raises DocumentError where FRR's configuration is unknown.
     """
-    now = running.frr_document
-    restored = apply(document, running).frr_document
-    if now is None or restored is None:
+    running_frr = running.frr_document
+    restored_frr = apply(document, running).frr_document
+    if running_frr is None or restored_frr is None:
         raise DocumentError("FRR's running configuration is unknown, so it could not be restored")
-    rows = {table: named for table, named in document.items() if table != BGPRAW}
-    return Snapshot(rows, restored, owned, sha256, frozenset(chain.from_iterable(frr_difference(now, restored))))
+    rows = {table: table_rows for table, table_rows in document.items() if table != BGPRAW}
+    removed, added = frr_difference(running_frr, restored_frr)
+    return Snapshot(rows, restored_frr, owned, sha256, frozenset((*removed, *added)))
 
 
 def _name(edit: Edit) -> str:

@@ -27,7 +27,8 @@ def names_no_number(table: str, key: str) -> bool:
     """Tell whether a row's key names no valid group or queue. SONiC's model of QUEUE accepts any text."""
     if table not in SPANNED:
         return False
-    match = _RANGE.fullmatch(key.rpartition("|")[2])
+    _, _, number_text = key.rpartition("|")
+    match = _RANGE.fullmatch(number_text)
     if match is None:
         return True
     first, last = match.groups()

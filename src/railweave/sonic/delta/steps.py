@@ -101,19 +101,19 @@ def steps_of(delta: Delta, running: RunningConfig) -> tuple[Step, ...]:
     return _steps(delta, running)
 
 
-def undo_steps_of(delta: Delta, running: RunningConfig, back: Delta | None = None) -> tuple[Step, ...]:
+def undo_steps_of(delta: Delta, running: RunningConfig, reverting: Delta | None = None) -> tuple[Step, ...]:
     """Return the steps that revert ``delta`` to ``running``: never a patch, which may be refused.
 
-    ``back`` is the inverse of ``delta``, if the caller has it already.
+    ``reverting`` is the inverse of ``delta``, if the caller has it already.
     """
     if delta.reloads:
         return (_reload(running),)
-    back = back or inverse(delta)
+    reverting = reverting or inverse(delta)
     changed = applied(delta, running)
     # While the delta was applied, buffermgrd may have joined priority groups in rows that nobody else removes.
     tables = with_daemon_rows(changed.config_db)
-    joined_rows = judged(tuple(left_behind(back, tables)), tables)
-    return _steps(Delta((*joined_rows, *back)), changed.with_tables(tables))
+    joined_rows = judged(tuple(left_behind(reverting, tables)), tables)
+    return _steps(Delta((*joined_rows, *reverting)), changed.with_tables(tables))
 
 
 def rollback_document(steps: Iterable[Step]) -> dict[str, Any]:

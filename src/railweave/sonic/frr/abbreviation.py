@@ -148,9 +148,9 @@ def written_out(entry: FrrEntry) -> WrittenOut:
         negation = "no "
         line = line.removeprefix("no ")
     words = line.split(" ")
-    whole = _whole_words(words, tree)
-    abbreviations = [word for word, whole_word in zip(words, whole, strict=True) if word != whole_word]
-    return WrittenOut(negation + " ".join(whole), tuple(abbreviations))
+    whole_words = _whole_words(words, tree)
+    abbreviations = [word for word, whole_word in zip(words, whole_words, strict=True) if word != whole_word]
+    return WrittenOut(negation + " ".join(whole_words), tuple(abbreviations))
 
 
 def _words_of(path: Sequence[str]) -> _Words:
@@ -164,15 +164,14 @@ def _words_of(path: Sequence[str]) -> _Words:
 
 
 def _whole_words(words: Iterable[str], tree: _Words) -> list[str]:
-    whole: list[str] = []
+    """Return the words of a command written out; values and unknown words stay."""
+    whole_words: list[str] = []
     for word in words:
         key = _key(tree, word)
-        if key in ("", "*", "#"):
-            whole.append(word)
-        else:
-            whole.append(key)
+        is_keyword = key not in ("", "*", "#")
+        whole_words.append(key if is_keyword else word)
         tree = tree.get(key, {})
-    return whole
+    return whole_words
 
 
 def _key(tree: _Words, word: str) -> str:
@@ -183,7 +182,7 @@ def _key(tree: _Words, word: str) -> str:
         return "#"
     if "*" in tree:
         return "*"
-    longer = [key for key in tree if key.startswith(word)]
-    if len(longer) != 1:
+    candidates = [key for key in tree if key.startswith(word)]
+    if len(candidates) != 1:
         return ""
-    return longer[0]
+    return candidates[0]

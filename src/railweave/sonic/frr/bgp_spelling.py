@@ -99,12 +99,12 @@ def _announced_as(words: list[str]) -> list[str]:
 def _of_class(word: str) -> str:
     """Return the network of an address by its class, as before CIDR (lib/prefix.c apply_classful_mask_ipv4)."""
     try:
-        first = int(ip_address(word).packed[0])
+        first_byte = ip_address(word).packed[0]
     except ValueError:
         return word
-    if first < 128:
+    if first_byte < 128:
         return f"{word}/8"
-    if first < 192:
+    if first_byte < 192:
         return f"{word}/16"
     return f"{word}/24"
 
@@ -135,19 +135,21 @@ def aggregate_address(words: list[str]) -> list[str]:
 
 def redistributed(words: list[str]) -> list[str]:
     """Return a ``redistribute`` with its metric before its route-map."""
-    head = words[:2]
+    respelled = words[:2]
     rest = words[2:]
-    if rest and rest[0].isdigit():  # ``table 5``, ``ospf 1``
-        head = [*head, number(rest[0])]
-        rest = rest[1:]
+    # The source may have a number, as in ``table 5`` and ``ospf 1``.
+    if rest and rest[0].isdigit():
+        instance, *rest = rest
+        respelled.append(number(instance))
     options = dict(zip(rest[::2], rest[1::2], strict=False))
-    if len(rest) % 2 or not options.keys() <= {"metric", "route-map"}:
+    has_unknown_words = len(rest) % 2 == 1 or not options.keys() <= {"metric", "route-map"}
+    if has_unknown_words:
         return words
     if "metric" in options:
-        head += ["metric", number(options["metric"])]
+        respelled += ["metric", number(options["metric"])]
     if "route-map" in options:
-        head += ["route-map", options["route-map"]]
-    return head
+        respelled += ["route-map", options["route-map"]]
+    return respelled
 
 
 _OF_BGP: dict[str, Respell] = {

@@ -9,7 +9,6 @@ from collections.abc import Container, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from enum import Enum, auto
 from functools import lru_cache
-from itertools import chain
 from typing import NamedTuple
 
 from railweave.sonic.frr.drain_lines import is_drain_line, separate
@@ -106,24 +105,24 @@ class FrrDocument:
 def parse_frr(text: str) -> FrrDocument:
     """Return the normalized lines of FRR text: a ``show running-config`` or a file of ours."""
     system: list[str] = []
-    entries: list[FrrEntry] = []
+    compared: list[FrrEntry] = []
     version = ""
     for entry in read_lines(text):
-        kind = _kind(entry)
-        if kind is _LineKind.COMPARED:
-            entries.append(entry)
-        elif kind is _LineKind.SYSTEM:
+        line_kind = _line_kind(entry)
+        if line_kind is _LineKind.COMPARED:
+            compared.append(entry)
+        elif line_kind is _LineKind.SYSTEM:
             system.append(entry.line)
         elif entry.line.startswith("frr version "):
             version = entry.line.removeprefix("frr version ")
-    undrained, drain = separate(entries)
-    kept, maintenance = separate_maintenance(undrained)
+    without_drain, drain = separate(compared)
+    configuration, maintenance = separate_maintenance(without_drain)
     return FrrDocument(
-        normalize(kept, version),
-        tuple(dict.fromkeys(system)),
-        version,
-        tuple(dict.fromkeys(drain)),
-        tuple(dict.fromkeys(maintenance)),
+        entries=normalize(configuration, version),
+        system=tuple(dict.fromkeys(system)),
+        version=version,
+        drain=tuple(dict.fromkeys(drain)),
+        maintenance=tuple(dict.fromkeys(maintenance)),
     )
 
 
@@ -139,15 +138,19 @@ def is_foreign(entry: FrrEntry) -> bool:
 
 
 def never_compared(running: FrrDocument | None, after: FrrDocument | None = None) -> str:
-    """Return the pattern of what ``frr_difference`` never compares, for the program on the switch that runs this.
+    """Return the pattern of lines that ``frr_difference`` never compares, for the program on the switch.
 
     It is matched against a line with its contexts before it, joined by ``JOIN``. Lines that drain are compared there: a
     drain is a transaction of its own. Those of TSA are not, whether or not it is on: it may be turned on and off while
     a change waits for its confirmation.
     """
-    documents = [document for document in (running, after) if document is not None]
-    entries = chain.from_iterable(document.entries for document in documents)
-    version = running.version if running else ""
+    entries: list[FrrEntry] = []
+    version = ""
+    if running is not None:
+        entries += running.entries
+        version = running.version
+    if after is not None:
+        entries += after.entries
     # A pattern without alternatives would match everything; (?!) matches nothing.
     implied = "|".join(map(re.escape, sorted(_implied(version)))) or "(?!)"
     whole_blocks = SYSTEM.pattern.replace("$", f"(?:{JOIN}|$)")
@@ -167,7 +170,7 @@ class _LineKind(Enum):
 
 # The running and the intended configuration of a switch have nearly all of their lines in common.
 @lru_cache(maxsize=8192)
-def _kind(entry: FrrEntry) -> _LineKind:
+def _line_kind(entry: FrrEntry) -> _LineKind:
     if _says_nothing(entry):
         return _LineKind.IGNORED
     if _is_system(entry):

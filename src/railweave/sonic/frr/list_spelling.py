@@ -90,16 +90,17 @@ def _list_or_protocol(words: list[str]) -> list[str]:
     head, rest = numbered_entry(words, 3)
     if rest[:1] not in (["permit"], ["deny"]) or len(rest) < 2:
         return words
-    action = rest[0]
-    prefix = network(rest[1])
-    limits = dict(zip(rest[2::2], map(number, rest[3::2]), strict=False))
-    if (prefix, limits) in (("0.0.0.0/0", {"le": "32"}), ("::/0", {"le": "128"})):
+    action, prefix_word, *bound_words = rest
+    prefix = network(prefix_word)
+    bounds = dict(zip(bound_words[::2], map(number, bound_words[1::2]), strict=False))
+    matches_all = (prefix, bounds) in (("0.0.0.0/0", {"le": "32"}), ("::/0", {"le": "128"}))
+    if matches_all:
         return [*head, action, "any"]
-    bounds: list[str] = []
+    ordered_bounds: list[str] = []
     for name in ("ge", "le"):
-        if name in limits:
-            bounds += [name, limits[name]]
-    return [*head, action, prefix, *bounds]
+        if name in bounds:
+            ordered_bounds += [name, bounds[name]]
+    return [*head, action, prefix, *ordered_bounds]
 
 
 def numbered_entry(words: list[str], name_end: int) -> tuple[list[str], list[str]]:

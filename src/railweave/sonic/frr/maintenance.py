@@ -34,13 +34,14 @@ class Maintenance(StrEnum):
 def maintenance_of(entries: Iterable[FrrEntry], lines: Iterable[FrrEntry], *, tsa_enabled: bool) -> Maintenance:
     """Return the state of a switch whose FRR has ``entries`` and TSA's ``lines``."""
     matches = [_ENTRY.match(entry.line) for entry in lines]
-    isolated = {match["name"] for match in matches if match}
-    shifted = _shifted_maps(entries)
+    maps_with_tsa = {match["name"] for match in matches if match}
+    # The route-maps that TSA would change.
+    outbound_maps = _shifted_maps(entries)
     if tsa_enabled:
-        if shifted and shifted <= isolated:
+        if outbound_maps and outbound_maps <= maps_with_tsa:
             return Maintenance.ON
         return Maintenance.NOT_APPLIED
-    if shifted & isolated:
+    if outbound_maps & maps_with_tsa:
         return Maintenance.LEFT
     return Maintenance.NONE
 

@@ -4,15 +4,22 @@ from railweave.sonic.frr.words import Respell, address, as_number, number, numbe
 
 
 def spelled_neighbor(line: str, words: list[str]) -> str:
-    """Return a line of a neighbor, of these words, as FRR prints it."""
-    write = _NEIGHBOR.get(words[2]) if len(words) > 2 else None
-    has_ipv6_address = len(words) > 1 and ":" in words[1]
-    if has_ipv6_address:
-        words[1] = address(words[1])
-    elif write is None:
+    """Return a line of a neighbor, which consists of ``words``, as FRR prints it."""
+    match words:
+        case [_, name, command, *_]:
+            respell = _NEIGHBOR.get(command)
+        case [_, name]:
+            respell = None
+        case _:
+            return line
+    has_ipv6_address = ":" in name
+    if respell is None and not has_ipv6_address:
+        # Most lines need no change.
         return line
-    if write is not None:
-        words = write(words)
+    if has_ipv6_address:
+        words[1] = address(name)
+    if respell is not None:
+        words = respell(words)
     return " ".join(words)
 
 

@@ -81,8 +81,8 @@ class FrrScope:
     @cached_property
     def unmanaged(self) -> tuple[FrrEntry, ...]:
         """Return the unmanaged lines, in the order of ``running``."""
-        stated = frozenset(self.intended.entries)
-        extra = [entry for entry in self.running.entries if entry not in stated]
+        intended_lines = frozenset(self.intended.entries)
+        extra = [entry for entry in self.running.entries if entry not in intended_lines]
         # A deployed switch runs our file and nothing else.
         if not extra:
             return ()
@@ -101,14 +101,14 @@ class FrrScope:
 
     def beside(self, target: FrrDocument) -> FrrDocument:
         """Return our lines of ``target`` together with the running unmanaged ones."""
-        ours = target.entries
+        our_lines = target.entries
         if target is not self.intended:
-            ours = FrrScope(target, self.intended, self.sonic_peers).owned
+            our_lines = FrrScope(target, self.intended, self.sonic_peers).owned
         if not self.unmanaged:
-            return replace(target, entries=ours)
-        router = next((entry.line for entry in ours if not entry.context and _ROUTER.match(entry.line)), "")
-        foreign = (self._in_instance(entry, router) for entry in self.unmanaged)
-        return replace(target, entries=tuple(dict.fromkeys((*ours, *foreign))))
+            return replace(target, entries=our_lines)
+        router = next((entry.line for entry in our_lines if not entry.context and _ROUTER.match(entry.line)), "")
+        unmanaged_lines = [self._in_instance(entry, router) for entry in self.unmanaged]
+        return replace(target, entries=tuple(dict.fromkeys((*our_lines, *unmanaged_lines))))
 
     def _in_instance(self, entry: FrrEntry, router: str) -> FrrEntry:
         """Return an unmanaged line in the instance ``router``, which may have another AS number than the running."""

@@ -34,15 +34,15 @@ def read_lines(text: str) -> Iterator[FrrEntry]:
         indent, line = _read(raw)
         if not line:
             continue
-        # Two letters spare most lines the pattern: a fabric has a million of them.
+        # For speed the first letter is tested before the pattern: a fabric has a million lines.
         if line[0] in "eq" and _EXIT.match(line):
-            _leave(stack, indent)
+            _leave_context(stack, indent)
             context = _context(stack)
             continue
-        if _is_beside_the_last(stack, indent):
+        if _is_in_same_context(stack, indent):
             stack[-1] = (indent, line)
         else:
-            _close(stack, indent, line)
+            _drop_other_contexts(stack, indent, line)
             context = _context(stack)
             stack.append((indent, line))
         yield _entry(context, line)
@@ -52,11 +52,12 @@ def _context(stack: list[tuple[int, str]]) -> str:
     return JOIN.join(line for _, line in stack)
 
 
-def _close(stack: list[tuple[int, str]], indent: int, line: str) -> None:
-    """Remove the lines from the stack that are no context of ``line``."""
+def _drop_other_contexts(stack: list[tuple[int, str]], indent: int, line: str) -> None:
+    """Remove the lines from the stack that are not contexts of ``line``."""
     while stack:
-        last_indent, last = stack[-1]
-        if last_indent < indent or (last_indent == indent and _inside(last, line)):
+        last_indent, last_line = stack[-1]
+        is_outer = last_indent < indent
+        if is_outer or (last_indent == indent and _belongs_to(line, last_line)):
             return
         stack.pop()
 
@@ -64,6 +65,7 @@ def _close(stack: list[tuple[int, str]], indent: int, line: str) -> None:
 # A switch's texts are read one after the other, and have most of their lines in common.
 @lru_cache(maxsize=8192)
 def _read(raw: str) -> tuple[int, str]:
+    """Return the indentation of a line and its normalized text, which is empty for a comment."""
     line = " ".join(raw.split())
     if not line or line[0] in "!#":
         return 0, ""
@@ -116,22 +118,29 @@ def _is_of_family(line: str) -> bool:
 _ROUTE_IN_VRF = re.compile(r"(?P<route>(no )?(ip|ipv6) route .+?) vrf (?P<vrf>\S+)(?P<rest>( .*)?)$")
 
 
-def _is_beside_the_last(stack: list[tuple[int, str]], indent: int) -> bool:
-    """Tell whether a line is in the same context as the one before, as most lines are."""
-    if len(stack) < 2 or stack[-1][0] != indent or stack[-2][0] >= indent:
+def _is_in_same_context(stack: list[tuple[int, str]], indent: int) -> bool:
+    """Tell whether a line with this indentation is in the same context as the last one, as most lines are."""
+    if len(stack) < 2:
         return False
-    last = stack[-1][1]
+    last_indent, last_line = stack[-1]
+    outer_indent, _ = stack[-2]
+    if last_indent != indent or outer_indent >= indent:
+        return False
     # Lines of neighbors open no context, and are most lines.
-    return last.startswith("neighbor ") or OPENER.match(last) is None
+    return last_line.startswith("neighbor ") or OPENER.match(last_line) is None
 
 
-def _leave(stack: list[tuple[int, str]], indent: int) -> None:
-    """Close the innermost open context at ``indent``."""
-    while stack and (stack[-1][0] > indent or not OPENER.match(stack[-1][1])):
+def _leave_context(stack: list[tuple[int, str]], indent: int) -> None:
+    """Close the innermost open context; ``indent`` is the indentation of the line that leaves it."""
+    while stack:
+        last_indent, last_line = stack[-1]
+        if last_indent <= indent and OPENER.match(last_line):
+            break
         stack.pop()
     if stack and stack[-1][0] == indent:
         stack.pop()
 
 
-def _inside(opened: str, line: str) -> bool:
-    return any(opener.match(opened) and words.match(line) for opener, words in _INSIDE)
+def _belongs_to(line: str, header: str) -> bool:
+    """Tell whether a line belongs to the context ``header`` even without indentation."""
+    return any(opener.match(header) and words.match(line) for opener, words in _INSIDE)

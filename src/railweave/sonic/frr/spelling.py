@@ -77,15 +77,16 @@ def _both_echoes(entry: FrrEntry) -> tuple[FrrEntry, ...]:
 
 
 def _beside_neighbor(entry: FrrEntry) -> tuple[FrrEntry, ...]:
+    """Return the lines that FRR prints for a line of a neighbor."""
     line = entry.line
     with_bfd = _WITH_BFD.match(line)
     if with_bfd:
         # Before a profile of BFD FRR prints the neighbor's BFD itself.
         return FrrEntry(entry.context, with_bfd["bfd"]), entry
     if line.startswith("no neighbor ") and line.endswith((" send-community all", " send-community both")):
-        head, _, kind = line.rpartition(" ")
+        head, _, communities_word = line.rpartition(" ")
         suffixes = ["", " extended"]
-        if kind == "all":
+        if communities_word == "all":
             suffixes.append(" large")
         return tuple(FrrEntry(entry.context, f"{head}{suffix}") for suffix in suffixes)
     if line.endswith(" addpath-tx-bestpath-per-AS"):

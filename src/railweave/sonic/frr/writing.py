@@ -51,11 +51,12 @@ def _drain_lines(document: FrrDocument) -> Iterator[FrrEntry]:
     routers = {entry.line for entry in document.entries if entry.line.startswith("router ")}
     neighbors = {(entry.context, defined_neighbor(entry.line)) for entry in document.entries}
     for entry in document.drain:
-        bound = binding(entry)
-        router = entry.context.partition(JOIN)[0]
-        if router.startswith("router ") and router not in routers:
+        top_context, _, _ = entry.context.partition(JOIN)
+        is_in_missing_router = top_context.startswith("router ") and top_context not in routers
+        if is_in_missing_router:
             continue
-        if bound is None or (router, bound.peer) in neighbors:
+        bound = binding(entry)
+        if bound is None or (top_context, bound.peer) in neighbors:
             yield entry
 
 

@@ -50,8 +50,8 @@ def edge_guard_rows(ports: Sequence[str], code_points: Iterable[int], *, has_ipv
         name = EDGE_GUARD_V4V6
         allowed_packets += _ALLOWED_IPV6
     matches = {"DSCP"}.union(*(fields for _, fields in allowed_packets))
-    kind = {"ACTIONS": ("PACKET_ACTION",), "BIND_POINTS": ("PORT",), "MATCHES": tuple(sorted(matches))}
-    yield Row("ACL_TABLE_TYPE", name, kind, _WHY)
+    table_type = {"ACTIONS": ("PACKET_ACTION",), "BIND_POINTS": ("PORT",), "MATCHES": tuple(sorted(matches))}
+    yield Row("ACL_TABLE_TYPE", name, table_type, _WHY)
     table: Fields = {"policy_desc": "edge guard", "ports": tuple(ports), "stage": "ingress", "type": name}
     yield Row("ACL_TABLE", name, table, _WHY)
     # orchagent tries the highest PRIORITY first.

@@ -78,8 +78,8 @@ def tenant_filter_rows(
         matches += _GUARD_MATCHES
     if guarded and has_ipv6:
         matches.append("ICMPV6_TYPE")
-    kind = {"ACTIONS": ("PACKET_ACTION",), "BIND_POINTS": ("PORT",), "MATCHES": tuple(sorted(matches))}
-    yield Row("ACL_TABLE_TYPE", name, kind, _WHY)
+    table_type = {"ACTIONS": ("PACKET_ACTION",), "BIND_POINTS": ("PORT",), "MATCHES": tuple(sorted(matches))}
+    yield Row("ACL_TABLE_TYPE", name, table_type, _WHY)
     table: Fields = {"policy_desc": "tenants", "ports": tuple(ports), "stage": "ingress", "type": name}
     yield Row("ACL_TABLE", name, table, _WHY)
     rules = list(_rules(tenancy, leaf, name, guarded, has_ipv6=has_ipv6))

@@ -71,9 +71,9 @@ def trimming_rows(trimming: Trimming, panel: Panel, plan: BufferPlan) -> tuple[R
 
 
 def _profile_row(lossy: BufferProfile, plan: BufferPlan) -> Row:
-    kind = "dynamic_th" if lossy.is_dynamic else "static_th"
+    threshold_field = "dynamic_th" if lossy.is_dynamic else "static_th"
     fields = {
-        kind: str(lossy.threshold),
+        threshold_field: str(lossy.threshold),
         "packet_discard_action": "trim",
         "pool": lossy.pool,
         "size": str(lossy.size_bytes),
