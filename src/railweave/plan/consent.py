@@ -32,18 +32,24 @@ def leaving_ports(fabric: Fabric, difference: DeviceDiff | None) -> tuple[Closin
 
 
 def live_port_diagnostics(plan: Plan) -> Iterator[Diagnostic]:
-    """Yield an error where ports would close that something still uses."""
-    live = [(name, port) for name, device in plan.devices.items() for port in device.reading.live_ports]
-    if not live:
+    """Yield an error if ports would close that something still uses."""
+    devices: list[str] = []
+    far_ends: set[str] = set()
+    port_count = 0
+    for name, device in plan.devices.items():
+        live_ports = device.reading.live_ports
+        if live_ports:
+            devices.append(name)
+            port_count += len(live_ports)
+            far_ends.update(port.far_end or f"unknown on {name}:{port.port}" for port in live_ports)
+    if not devices:
         return
-    devices = tuple(dict.fromkeys(name for name, _ in live))
-    far_ends = {port.far_end or f"unknown on {name}:{port.port}" for name, port in live}
-    verb = "is" if len(live) == 1 else "are"
+    verb = "is" if port_count == 1 else "are"
     yield error(
         "RW523",
-        f"{counted(len(live), 'port')} of {counted(len(devices), 'switch')} would be shut down permanently, but"
+        f"{counted(port_count, 'port')} of {counted(len(devices), 'switch')} would be shut down permanently, but"
         f" {verb} still in use: {first_few(sorted(far_ends, key=natural_key))}",
-        devices=devices,
+        devices=tuple(devices),
         fix=f"take them out of use before their ports close with {_in_phases()};"
         " or deploy with --remove-live if they may lose these links",
     )

@@ -139,6 +139,7 @@ def _hint_of_old_switch(seen: Condition, new_serial: str) -> tuple[str, ...]:
 
 
 def _out_of_traffic(fabric: Fabric, switch: Switch, seen: Condition, target: str, *, swapped: bool) -> _Draft:
+    """Return the step that takes the old switch out of traffic; a leaf with nodes cannot be drained."""
     done = swapped or not seen.answers
     if not switch.tier.attaches_nodes:
         command = command_line("drain", switch.name, target=target)

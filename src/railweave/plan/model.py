@@ -148,7 +148,7 @@ class DevicePlan:
         return self.reading.error or "; ".join(blocker.message for blocker in self.difference.blockers)
 
     def with_delta(self, delta: Delta) -> "DevicePlan":
-        """Return it with other changes, which the state does not follow."""
+        """Return it with other changes; its state stays the same."""
         if delta == self.difference.delta:
             return self
         return replace(self, reading=replace(self.reading, difference=replace(self.difference, delta=delta)))

@@ -221,15 +221,15 @@ class PolicyLimits:
         floor = self._policy.uplink_floor_percent
         if floor is None:
             return None
-        left, worst = self._service.least_uplinks(out, down)
-        # Shares of bandwidth are ratios of whole numbers; a floor that is met exactly is met.
-        if left >= floor - 1e-9:
+        percent_left, worst_switch = self._service.least_uplinks(out, down)
+        # Percentages are rounded ratios, so one that equals the floor may be a little below it.
+        if percent_left >= floor - 1e-9:
             return None
         return PolicyViolation(
             "floor.uplinks",
-            f"a {self._switch_of[worst].tier.name} keeps {left:.4g}% of its uplink bandwidth, and the floor is"
-            f" {floor:g}%",
-            f"lower `floor.uplinks` to {_floor_percent(left)}%",
+            f"a {self._switch_of[worst_switch].tier.name} keeps {percent_left:.4g}% of its uplink bandwidth, and the"
+            f" floor is {floor:g}%",
+            f"lower `floor.uplinks` to {_floor_percent(percent_left)}%",
         )
 
     def _path_floor(self, out: Collection[str], down: Collection[Link]) -> PolicyViolation | None:
@@ -237,12 +237,13 @@ class PolicyLimits:
         paths = self._service.least_paths(out, down)
         if paths is None or paths >= floor:
             return None
-        kept = counted(paths, "path")
+        paths_text = counted(paths, "path")
         fix = f"lower `floor.paths` to {paths}"
         if not paths:
-            kept = "no path"
+            paths_text = "no path"
             fix += ", which accepts that leaves are cut off"
-        return PolicyViolation("floor.paths", f"two leaves keep {kept} between them, and the floor is {floor}", fix)
+        message = f"two leaves keep {paths_text} between them, and the floor is {floor}"
+        return PolicyViolation("floor.paths", message, fix)
 
 
 class _LimitGroup(NamedTuple):

@@ -163,9 +163,9 @@ class Rollout:
     @property
     def never_started(self) -> bool:
         """Tell whether it stopped before any device was started, so that there is nothing to resume."""
-        begun = {record.step for record in self.devices.values()} - {"", Step.OUTCOME.value}
-        held = {record.outcome for record in self.devices.values()} & {"new", "old"}
-        return self.stopped and not begun and not held
+        steps = {record.step for record in self.devices.values()} - {"", Step.OUTCOME.value}
+        outcomes_of_started = {record.outcome for record in self.devices.values()} & {"new", "old"}
+        return self.stopped and not steps and not outcomes_of_started
 
     def names(self, outcome: str) -> tuple[str, ...]:
         """Return the devices with ``outcome``, in the order of the waves."""
@@ -173,5 +173,6 @@ class Rollout:
 
     def owns(self, commit_id: str, message: str) -> bool:
         """Tell whether a commit that a switch reports was made for this rollout."""
-        made = any(commit_id in record.commit_ids for record in self.devices.values())
-        return bool(commit_id and made) or self.name in message.split()
+        if commit_id and any(commit_id in record.commit_ids for record in self.devices.values()):
+            return True
+        return self.name in message.split()

@@ -62,7 +62,10 @@ class LastAcceptance:
     running: Mapping[str, str] = field(default_factory=dict)
 
     def is_of(self, device: str, generation: Generation) -> bool:
-        """Tell whether a switch runs what was accepted: by its digest, else by its commit; unknown states are taken."""
+        """Tell whether a switch runs what was accepted, by its digest or else by its commit.
+
+        A switch of which neither is known counts as accepted.
+        """
         if device in self.running:
             return generation.digest == self.running[device]
         return not self.commit or generation.revision in ("", self.commit)
@@ -116,11 +119,10 @@ class FabricStatus:
     @property
     def generations(self) -> dict[Generation, tuple[str, ...]]:
         """Return the switches that were read, by the state of the intent that they run."""
-        names: dict[Generation, tuple[str, ...]] = {}
+        devices: dict[Generation, list[str]] = {}
         for switch in self.read:
-            content = switch.generation.content
-            names[content] = (*names.get(content, ()), switch.device)
-        return names
+            devices.setdefault(switch.generation.content, []).append(switch.device)
+        return {generation: tuple(names) for generation, names in devices.items()}
 
     @property
     def commit(self) -> str:

@@ -246,7 +246,8 @@ def _removals(base: Fabric, head: Fabric) -> Iterator[Phase]:
     """Yield two phases for all that leaves together: out of use, then out of its neighbors' configuration."""
     before = base
     for step in removal_steps(base, head):
-        if step.leaving[0] in base.host_of:
+        are_nodes = all(name in base.host_of for name in step.leaving)
+        if are_nodes:
             why = "jobs are moved away and the nodes shut down before a port closes"
             title = f"close the ports of {step.what}"
         else:

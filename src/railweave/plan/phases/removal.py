@@ -1,8 +1,8 @@
 """GPU nodes and switches that leave a running fabric: out of use first, then out of their neighbors' configuration.
 
-From below: the nodes, then the switches of each tier. What leaves is drained and shown to be unused; only then do the
-ports towards it close. A spine whose cables go to other switches leaves with them (``restriping``), and a leaf that
-staying nodes use has no such way.
+The nodes leave first, then the switches of each tier from below. What leaves is drained and shown to be unused; only
+then do the ports towards it close. A spine whose cables go to other switches leaves with them (``restriping``). A leaf
+that staying nodes use cannot leave in this way.
 """
 
 from collections.abc import Collection, Iterator, Mapping
@@ -33,25 +33,27 @@ def removal_steps(base: Fabric, head: Fabric) -> Iterator[RemovalStep]:
         fabric = _without(fabric, nodes)
         yield RemovalStep(nodes, counted(len(nodes), "GPU node"), fabric)
     for tier in base.tiers:
-        names = tuple(
-            switch.name for switch in fabric.switches if switch.tier == tier and _leaves(switch, fabric, head)
-        )
+        switches = [switch for switch in fabric.switches if switch.tier == tier]
+        names = tuple(switch.name for switch in switches if _can_leave(switch, fabric, head))
+        if not names:
+            continue
         # Spines whose cables go to other switches leave with them, see ``restriping``.
-        if names and (tier.attaches_nodes or not cables_change_switches(fabric, head)):
+        leaves_with_cables = not tier.attaches_nodes and cables_change_switches(fabric, head)
+        if not leaves_with_cables:
             fabric = _without(fabric, names)
             yield RemovalStep(names, tier.counted(len(names)), fabric)
 
 
-def _leaves(switch: Switch, fabric: Fabric, head: Fabric) -> bool:
-    """Tell whether a switch leaves and no node of ``fabric`` is on it."""
+def _can_leave(switch: Switch, fabric: Fabric, head: Fabric) -> bool:
+    """Tell whether ``head`` does not have a switch and no node of ``fabric`` is on it."""
     return switch.name not in head.switch_of and not fabric.nodes_on(switch.name)
 
 
 def _closing_nodes(base: Fabric, head: Fabric) -> tuple[str, ...]:
-    """Return the nodes that leave and whose ports nobody takes over, as a node with another name does."""
-    taken = {(link.upper, link.upper_port) for link in head.links}
+    """Return the nodes that leave and leave ports unused; a node that is only renamed uses all of its ports again."""
+    ports_in_use = {(link.upper, link.upper_port) for link in head.links}
     leaving = (host.name for host in base.hosts if host.name not in head.host_of)
-    return tuple(name for name in leaving if not taken.issuperset(_leaf_ports(base, name)))
+    return tuple(name for name in leaving if not ports_in_use.issuperset(_leaf_ports(base, name)))
 
 
 def _leaf_ports(fabric: Fabric, host: str) -> Iterator[tuple[str, int]]:
