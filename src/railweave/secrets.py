@@ -322,21 +322,25 @@ def _with_hidden_pairs(text: str, is_shown: Callable[[str, str], bool]) -> str:
         # is only looked for behind the name of a secret.
         if match.start() < shown_until or not _names_secret(match):
             continue
-        value = _VALUE.match(text, match.end())
-        if not value or _is_reference(match, value) or is_shown(match["name"], value[0]):
+        value_match = _VALUE.match(text, match.end())
+        if value_match is None:
+            continue
+        value = value_match[0]
+        if _is_reference(match, value) or is_shown(match["name"], value):
             continue
         quote = ""
-        if value[0][0] in "\"'":
-            quote = value[0][0]
+        if value[0] in "\"'":
+            quote = value[0]
         shown += f"{text[shown_until : match.end()]}{quote}{HIDDEN}{quote}"
-        shown_until = value.end()
+        shown_until = value_match.end()
     return shown + text[shown_until:]
 
 
-def _is_reference(name: re.Match[str], value: re.Match[str]) -> bool:
+def _is_reference(name: re.Match[str], value: str) -> bool:
     """Tell whether a pair is a reference to a secret, ``{secret: NAME}``, or refers to one by its value."""
-    reference_at = max(0, name.start() - 1)
-    return _REFERENCE.match(name.string, reference_at) is not None or bool(references(value[0]))
+    # With the brace before the name.
+    start = max(0, name.start() - 1)
+    return _REFERENCE.match(name.string, start) is not None or bool(references(value))
 
 
 def _names_secret(match: re.Match[str]) -> bool:

@@ -23,7 +23,7 @@ def natural_key(name: str) -> tuple[str | int, ...]:
     return tuple(parts)
 
 
-_NUMBERED = re.compile(r"^(.*?)([0-9]+)$")
+_NUMBERED = re.compile(r"^(?P<stem>.*?)(?P<number>[0-9]+)$")
 
 
 def plural(noun: str) -> str:
@@ -185,30 +185,32 @@ def _follows(run: Sequence[str], name: str) -> bool:
     """Tell whether ``name`` continues the run with the step between its last two numbers; a run of one has none yet."""
     last = _NUMBERED.match(run[-1])
     following = _NUMBERED.match(name)
-    if last is None or following is None or last[1] != following[1]:
+    if last is None or following is None or last["stem"] != following["stem"]:
         return False
-    step = int(following[2]) - int(last[2])
+    step = int(following["number"]) - int(last["number"])
     if len(run) == 1:
         # SONiC numbers ports by lanes, 1, 2, 4 or 8 of them a port: Ethernet0, Ethernet8, …
         return step in {1, 2, 4, 8}
     second_last = _NUMBERED.match(run[-2])
     if second_last is None:
         return False
-    return step == int(last[2]) - int(second_last[2])
+    return step == int(last["number"]) - int(second_last["number"])
 
 
 def _text(run: Sequence[str]) -> str:
     """Return a run as text: its names, or with an ellipsis between the first and the last."""
     if len(run) <= 2:
         return ", ".join(run)
-    text = run[0]
+    first, second, *_, last = run
+    text = first
     # The second name shows a step other than 1; a port's step is its lanes and needs no mention.
-    if not text.startswith("Ethernet") and int(_number(run[1])) != int(_number(text)) + 1:
-        text += f", {_number(run[1])}"
-    return f"{text}…{_number(run[-1])}"
+    has_other_step = int(_number(second)) != int(_number(first)) + 1
+    if has_other_step and not first.startswith("Ethernet"):
+        text += f", {_number(second)}"
+    return f"{text}…{_number(last)}"
 
 
 def _number(name: str) -> str:
     """Return the number at the end of a name; the name itself if it has none."""
     match = _NUMBERED.match(name)
-    return match[2] if match else name
+    return match["number"] if match else name

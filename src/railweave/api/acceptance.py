@@ -64,19 +64,19 @@ def write_forms(folder: Path) -> tuple[Path, ...]:
 def judge(folder: Path, intent: Path | None = None) -> AcceptanceVerdict:
     """Return the verdict on the results and counters in ``folder``, and store it there and in the project.
 
-    If ``intent`` describes the fabric of the plan otherwise, the verdict is incomplete; without it, a warning says so
-    for any intent of the project.
-    Raises UsageError without a plan, RefusedError if the plan cannot be read, RailweaveError if nothing can be written.
+    If ``intent`` describes another state of the plan's fabric, the verdict is incomplete. Without it there is a warning
+    for each intent of the project that does. Raises UsageError without a plan, RefusedError if the plan cannot be read,
+    RailweaveError if nothing can be written.
     """
     with without_collections():
-        read = read_plan(folder)
-        results, result_diagnostics = read_results(folder, read.plan)
+        stored_plan = read_plan(folder)
+        results, result_diagnostics = read_results(folder, stored_plan.plan)
         job, job_diagnostics = read_job(folder)
-        intent_diagnostics = _changed_intents(read, folder, intent)
-        case = case_in(folder, read.plan, results, job=job)
+        intent_diagnostics = _changed_intents(stored_plan, folder, intent)
+        case = case_in(folder, stored_plan.plan, results, job=job)
         diagnostics = (*result_diagnostics, *job_diagnostics, *intent_diagnostics)
         verdict = judge_case(case, results, diagnostics)
-    _store(verdict, read, folder)
+    _store(verdict, stored_plan, folder)
     return verdict
 
 
@@ -91,10 +91,10 @@ class Judgement(NamedTuple):
 def judgement(folder: Path, intent_sha256: str) -> Judgement:
     """Return the verdict on the results in ``folder`` for a report, and store nothing; raises what `judge` raises."""
     with without_collections():
-        read = read_plan(folder)
-        results, result_diagnostics = read_results(folder, read.plan)
+        stored_plan = read_plan(folder)
+        results, result_diagnostics = read_results(folder, stored_plan.plan)
         job, job_diagnostics = read_job(folder)
-        case = case_in(folder, read.plan, results, job=job)
+        case = case_in(folder, stored_plan.plan, results, job=job)
         verdict = judge_case(case, results, (*result_diagnostics, *job_diagnostics))
         loads = link_loads(case)
     stored = _stored(folder / VERDICT_FILE, "judged", intent_sha256)
@@ -140,7 +140,7 @@ def last_verdict_file(fabric: str) -> Path:
     return STATE / "acceptance" / f"{fabric}.json"
 
 
-def _store(verdict: AcceptanceVerdict, read: ReadPlan, folder: Path) -> None:
+def _store(verdict: AcceptanceVerdict, stored_plan: ReadPlan, folder: Path) -> None:
     """Write the verdict into ``folder``, and in a project its summary into the project's state."""
     summary = {
         "version": 1,
@@ -150,7 +150,7 @@ def _store(verdict: AcceptanceVerdict, read: ReadPlan, folder: Path) -> None:
         "verdict": verdict.verdict.value,
         "fabric": verdict.plan.fabric,
         "intent_sha256": verdict.plan.intent_sha256,
-        "plan_sha256": read.sha256,
+        "plan_sha256": stored_plan.sha256,
         "directory": str(folder.resolve()),
         "running": _running(folder),
     }
@@ -184,7 +184,7 @@ def _commit() -> str:
         return ""
 
 
-def _changed_intents(read: ReadPlan, folder: Path, intent_file: Path | None) -> Iterator[Diagnostic]:
+def _changed_intents(stored_plan: ReadPlan, folder: Path, intent_file: Path | None) -> Iterator[Diagnostic]:
     """Yield a diagnostic for each intent that describes the fabric of the plan differently.
 
     It is an error for ``intent_file``; without that, a warning for each intent of the project.
@@ -197,7 +197,7 @@ def _changed_intents(read: ReadPlan, folder: Path, intent_file: Path | None) -> 
             intent = load_intent(path)
         except RailweaveError:
             continue
-        if intent.fabric == read.plan.fabric and intent.sha256 != read.plan.intent_sha256:
+        if intent.fabric == stored_plan.plan.fabric and intent.sha256 != stored_plan.plan.intent_sha256:
             message = f"the plan was made from another intent than {path}, which has the same fabric name"
             fix = f"make the plan again: `{command_line('acceptance', 'plan', '--out', 'DIR')}`"
             # An intent that the user names has to be that of the plan; others of the project may be older or newer.

@@ -298,14 +298,14 @@ def _in_use(reasons: Mapping[str, str]) -> list[Diagnostic]:
 
 def write_forms(folder: Path) -> tuple[Path, ...]:
     """Write scripts that run the plan in ``folder`` by Slurm or mpirun, and return their paths. Touches no device."""
-    written = []
+    paths = []
     for name, text in forms_of(read_plan(folder)).items():
         path = folder / FORMS_FOLDER / name
         _write(path, text)
         if name.endswith(".sh"):
             path.chmod(_EXECUTABLE)
-        written.append(path)
-    return tuple(written)
+        paths.append(path)
+    return tuple(paths)
 
 
 def _write(path: Path, text: str) -> None:

@@ -96,5 +96,5 @@ class OldModules:
             for home in homes:
                 values = vars(import_module(home))
                 vars(module).update({key: value for key, value in values.items() if not key.startswith("_")})
-        for earlier, today in RENAMED.get(name.removeprefix(_PACKAGE), {}).items():
-            vars(module)[earlier] = vars(module)[today]
+        for old_name, new_name in RENAMED.get(name.removeprefix(_PACKAGE), {}).items():
+            vars(module)[old_name] = vars(module)[new_name]

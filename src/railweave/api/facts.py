@@ -69,11 +69,11 @@ def _limited_devices(fabric: Fabric, limit: str) -> tuple[list[str], tuple[Host,
 
 def write_readings(out: Path, readings: Iterable[DeviceFacts]) -> list[DeviceFacts]:
     """Write the facts of each device as soon as it is read, and return them."""
-    written = []
+    written_facts = []
     for facts in readings:
         _write(out, facts)
-        written.append(facts)
-    return written
+        written_facts.append(facts)
+    return written_facts
 
 
 def _names_written(readings: Iterable[DeviceFacts]) -> tuple[str, ...]:
@@ -129,5 +129,6 @@ def node_reading(
 
     Without ``has_nics`` (``hosts.nic_settings`` of the target) the node's interfaces have no settings of a NIC.
     """
+    # Without a reading the facts are empty.
     facts = node_facts(read or {}, host_vendor(fabric, host), has_nics=has_nics)
     return DeviceFacts(host.name, json.dumps(facts, indent=2) + "\n", why)

@@ -237,7 +237,8 @@ def with_secrets(access: HostAccess, target: Target) -> HostAccess:
     """Return ``access`` with the secrets that its login names; raises RefusedError if one is missing."""
     store = SecretStore(target)
     # Before Ansible starts, which would fail node by node.
-    if missing := store.missing(dict.fromkeys(access.login.secrets, Where(f"inventory/{target.name}.yml"))):
+    missing = store.missing(dict.fromkeys(access.login.secrets, Where(f"inventory/{target.name}.yml")))
+    if missing:
         raise RefusedError(missing)
     return replace(access, secrets=store.values)
 

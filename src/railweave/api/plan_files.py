@@ -168,11 +168,11 @@ def _refused(message: str, where: str, namespace: str) -> RefusedError:
 def _ssh_keygen(data: bytes, *words: str) -> tuple[int, str]:
     """Run ssh-keygen with ``data`` on its standard input; return its exit status and what it printed."""
     try:
-        done = subprocess.run(["ssh-keygen", *words], input=data, capture_output=True, check=False)
+        result = subprocess.run(["ssh-keygen", *words], input=data, capture_output=True, check=False)
     except OSError as fault:
         raise RailweaveError(f"ssh-keygen cannot be run: {fault.strerror}") from fault
-    output = done.stdout
-    if done.returncode:
+    output = result.stdout
+    if result.returncode:
         # `-Y verify` reports a signature that does not match on standard output.
-        output = done.stderr or done.stdout
-    return done.returncode, output.decode("utf-8", "replace").strip()
+        output = result.stderr or result.stdout
+    return result.returncode, output.decode("utf-8", "replace").strip()

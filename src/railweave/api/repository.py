@@ -61,9 +61,9 @@ def _commit(folder: Path) -> Repository:
             f" user.name NAME` and `git config --global user.email ADDRESS`, then {_COMMIT_BY_HAND}"
         )
     for words in (("add", "-A"), ("commit", "-q", "-m", _SUBJECT)):
-        done = _git(folder, *words)
-        if done.returncode:
-            return _not_committed(_reason(done))
+        result = _git(folder, *words)
+        if result.returncode:
+            return _not_committed(_reason(result))
     return Repository(created=True, committed=True, summary="new repository with a first commit")
 
 
@@ -84,7 +84,7 @@ def _git(folder: Path, *words: str) -> "subprocess.CompletedProcess[str]":
     )
 
 
-def _reason(done: "subprocess.CompletedProcess[str]") -> str:
+def _reason(result: "subprocess.CompletedProcess[str]") -> str:
     """Return the first line of what git printed about a failure."""
-    lines = (done.stderr or done.stdout).strip().splitlines()
-    return lines[0] if lines else f"git exited with {done.returncode}"
+    lines = (result.stderr or result.stdout).strip().splitlines()
+    return lines[0] if lines else f"git exited with {result.returncode}"

@@ -50,7 +50,7 @@ def starter_designs() -> Mapping[str, str]:
     """Return what each reference design is: the first line of its intent, by name."""
     files = {file.name: file for file in _starter().joinpath(_DESIGNS).iterdir() if file.name.endswith(".yml")}
     comments = {name.removesuffix(".yml"): _comment(text) for name, text in files.items()}
-    # By design: with the suffix `superpod-pods` would come before `superpod`.
+    # Sorted without the suffix, with which `superpod-pods.yml` would come before `superpod.yml`.
     return {name: comments[name] for name in sorted(comments)}
 
 
@@ -91,18 +91,18 @@ def init(
     if design is not None:
         intent = design_intent(design, nodes)
     _require_empty(folder)
-    written: set[Path] = set()
+    written_files: set[Path] = set()
     try:
         for layer in dict.fromkeys((BASE, template)):
-            _copy(_starter().joinpath(layer), folder, written)
+            _copy(_starter().joinpath(layer), folder, written_files)
         if intent is None:
             intent = (folder / INTENT).read_text(encoding="utf-8")
         (folder / INTENT).write_text(SCHEMA_LINE + intent, encoding="utf-8")
         (folder / SCHEMA).write_bytes(_schema())
-        written.add(folder / SCHEMA)
+        written_files.add(folder / SCHEMA)
     except OSError as exc:
         raise RailweaveError(cannot_write(exc.filename or folder, exc)) from exc
-    return tuple(sorted(written))
+    return tuple(sorted(written_files))
 
 
 def _schema() -> bytes:
@@ -136,12 +136,12 @@ def _comment(file: Traversable) -> str:
     return file.read_text(encoding="utf-8").partition("\n")[0].removeprefix("# ")
 
 
-def _copy(source: Traversable, folder: Path, written: set[Path]) -> None:
+def _copy(source: Traversable, folder: Path, written_files: set[Path]) -> None:
     folder.mkdir(parents=True, exist_ok=True)
     for entry in source.iterdir():
         target = folder / _NAMES.get(entry.name, entry.name)
         if entry.is_dir():
-            _copy(entry, target, written)
+            _copy(entry, target, written_files)
         else:
             target.write_bytes(entry.read_bytes())
-            written.add(target)
+            written_files.add(target)

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 from railweave.catalog.load import load_catalog
 from railweave.hosts.packs import filled_steps
-from railweave.hosts.values import NodeSettings
+from railweave.hosts.values import NodeSettings, same_class
 
 Read = Mapping[str, Any]
 """A read of a step, with the values of a fabric filled in (catalog/data/README.md)."""
@@ -34,7 +34,7 @@ def is_as_intended(read: Read, actual: Setting) -> bool:
     if isinstance(want, Mapping) and isinstance(actual, Mapping):
         return not list(_unmet_entries(read, want, actual))
     if read.get("is_tos") and isinstance(actual, str) and actual.isdigit():
-        return int(actual) // 4 == int(want) // 4
+        return same_class(int(actual), int(want))
     return bool(actual == want)
 
 
@@ -120,6 +120,8 @@ def _texts(read: Read, actual: Setting) -> tuple[str, str]:
     if not isinstance(want, Mapping) or not isinstance(actual, Mapping):
         return str(actual), str(want)
     keys = list(_unmet_entries(read, want, actual))
-    shown = " ".join(f"{key}:{actual.get(key, 'none')}" for key in keys)
-    intended = " ".join(f"{key}:{want.get(key, read.get('rest', 'none'))}" for key in keys)
-    return shown, intended
+    actual_text = " ".join(f"{key}:{actual.get(key, 'none')}" for key in keys)
+    # What an entry that is not intended gets.
+    rest = read.get("rest", "none")
+    intended_text = " ".join(f"{key}:{want.get(key, rest)}" for key in keys)
+    return actual_text, intended_text

@@ -45,7 +45,7 @@ def free_values(intent: "Intent", others: "Sequence[Intent]") -> dict[str, str]:
     The fabric's own values are kept where they are free. A path without a free value is left out.
     """
     addressing = intent.policies.addressing
-    taken_pools = [pool for other in others for pool in other.pools.values()]
+    taken_pools = [pool for other_fabric in others for pool in other_fabric.pools.values()]
     values = {}
     for key in _POOLS:
         if key not in intent.pools:
@@ -123,7 +123,7 @@ def _free_number(key: str, numbers: Iterable[int], others: "Iterable[Intent]") -
 
     Far enough is the distance of two numbers in the list of the tier, so that each fabric can count up from its own.
     """
-    used_numbers = [number for other in others for number in _numbers(other, key)]
+    used_numbers = [number for other_fabric in others for number in _numbers(other_fabric, key)]
     distance = _NUMBERS[key].step
     for number in numbers:
         if all(abs(number - used) >= distance for used in used_numbers):

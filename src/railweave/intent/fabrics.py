@@ -232,24 +232,24 @@ def _shared_group_diagnostic(
     document: Document, path: str, group: Mapping[str, Any], names: list[str], fabrics_above: Container[str]
 ) -> Diagnostic | None:
     """Return the error in the fabrics of a group whose ports are in several, None without one."""
-    seen: list[str] = []
+    fabrics_of_group: list[str] = []
     for number, fabric in enumerate(group["fabric"]):
         place = f"{path}.fabric[{number}]"
-        if fabric in seen:
+        if fabric in fabrics_of_group:
             fix = "name each fabric once: its ports follow each other in turn"
             return error("RW016", f"{path}: `{fabric}` twice", document.places[place], fix=fix)
         diagnostic = _fabric_diagnostic(document, place, fabric, names, fabrics_above)
         if diagnostic is not None:
             return diagnostic
-        seen.append(fabric)
+        fabrics_of_group.append(fabric)
     where = document.places[f"{path}.fabric"]
-    if len(seen) < 2:
+    if len(fabrics_of_group) < 2:
         fix = "write one fabric without brackets, or a fabric for each port of the NIC"
-        return error("RW016", f"{path}.fabric: a list of {counted(len(seen), 'fabric')}", where, fix=fix)
+        return error("RW016", f"{path}.fabric: a list of {counted(len(fabrics_of_group), 'fabric')}", where, fix=fix)
     ports = str(group.get("ports", 1))
-    if ports.isdigit() and int(ports) % len(seen):
-        message = f"a NIC with {counted(int(ports), 'port')} does not reach {len(seen)} fabrics alike"
-        return error("RW103", message, where, fix=f"give a NIC {len(seen)} ports or a multiple of it")
+    if ports.isdigit() and int(ports) % len(fabrics_of_group):
+        message = f"a NIC with {counted(int(ports), 'port')} does not reach {len(fabrics_of_group)} fabrics alike"
+        return error("RW103", message, where, fix=f"give a NIC {len(fabrics_of_group)} ports or a multiple of it")
     return None
 
 

@@ -242,8 +242,12 @@ class CodePoints:
         fix = "write a list like [26]"
         if isinstance(value, int) and not isinstance(value, bool):
             fix = f"write [{value}]"
-        wrong = "an empty list" if value == [] else shown(value)
-        refuse("RW012", f"{wrong} is not a list of DSCPs", f"{fix}, or `default` for all that no other class names")
+        shown_value = shown(value)
+        if value == []:
+            shown_value = "an empty list"
+        refuse(
+            "RW012", f"{shown_value} is not a list of DSCPs", f"{fix}, or `default` for all that no other class names"
+        )
 
     def __get_pydantic_json_schema__(self, schema: object, handler: object) -> dict[str, Any]:
         return {"anyOf": [{"const": "default"}, {"type": "array", "minItems": 1, "items": _DSCP.form()}]}

@@ -153,7 +153,9 @@ def _validated(document: Document, file: str, sha256: str) -> "Intent | list[Dia
         keys = IntentKeys.model_validate(document.value)
     except ValidationError as exc:
         return _without_echoes(diagnostics, diagnostics_of(exc, document, file))
-    return diagnostics or keys.intent(document.places, file, sha256)
+    if diagnostics:
+        return diagnostics
+    return keys.intent(document.places, file, sha256)
 
 
 def _as_parts(intents: "dict[str, Intent]", orders: "Mapping[str, Groups]") -> "dict[str, Intent]":
@@ -209,8 +211,8 @@ def _ports_before(fabric: str, entry_name: str, groups: "Groups", intents: "Mapp
 def _named_intent(intents: "dict[str, Intent]", file: str, name: str) -> "Intent":
     """Return the intent of the fabric ``name``, with the others of the file; raises UsageError without that fabric."""
     if name in intents:
-        others = tuple(intent for fabric, intent in intents.items() if fabric != name)
-        return replace(intents[name], others=others)
+        other_intents = tuple(intent for fabric, intent in intents.items() if fabric != name)
+        return replace(intents[name], others=other_intents)
     if "" in intents:
         raise UsageError(f"{file} holds one fabric, `{intents[''].fabric}`: omit --fabric {name}")
     raise _no_fabric(tuple(intents), file, name)

@@ -83,9 +83,10 @@ def decode(data: bytes, file: str) -> str:
 def read_checked(
     path: Path, faults: Callable[[Document, str], Iterable[Diagnostic]], named: str, begins: str
 ) -> Document:
-    """Return the document in another file of the user than an intent; ``faults`` yields what is wrong in it.
+    """Return the document in a file of the user that is not an intent.
 
-    Raises RefusedError with everything that is wrong, RailweaveError if the file cannot be read.
+    ``faults`` yields what is wrong in the document, given it and the name of the file. ``named`` and ``begins`` are as
+    in `read_document`. Raises RefusedError with everything that is wrong, RailweaveError if the file cannot be read.
     """
     try:
         data = path.read_bytes()
@@ -288,13 +289,13 @@ class _Reader:
         return value
 
     def _report_base_60(self, value: str, path: str) -> None:
-        written = f"`{value}`"
+        shown_value = f"`{value}`"
         quoted = f'"{value}"'
         if path.startswith("overrides"):
             # It may be a secret.
-            written = "this value"
+            shown_value = "this value"
             quoted = "it"
-        message = f"{written} without quotes is a number of base 60 to some YAML readers, text to others"
+        message = f"{shown_value} without quotes is a number of base 60 to some YAML readers, text to others"
         self.diagnostics.append(error("RW015", message, self.places[path], fix=f"write {quoted} in quotes"))
 
     def _entries(self, node: _Node, path: str) -> _Entries:

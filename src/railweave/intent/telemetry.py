@@ -133,10 +133,10 @@ class GnmiKeys(Keys):
 
     def policy(self) -> GnmiPolicy | None:
         """Return the keys as a frozen value, None if none is stated."""
-        stated = {name: value for name, value in dict(self).items() if value is not None}
-        if not stated:
+        stated_keys = {name: value for name, value in dict(self).items() if value is not None}
+        if not stated_keys:
             return None
-        return GnmiPolicy(**stated)
+        return GnmiPolicy(**stated_keys)
 
 
 class NicCounterKeys(Keys):

@@ -105,7 +105,7 @@ def _ipv6_commands(fabric: Fabric, link: Link, port: HostPort, table: int) -> It
     yield f"ip -6 route add {pool} via {gateway} table {table}"
     yield f"ip -6 rule add from {source} table {table}"
     # The kernel takes several ports of one leaf as equal paths, so only the first one has the routes.
-    ports_to_leaf = [other.lower_port for other in fabric.links_of[link.lower] if other.upper == link.upper]
+    ports_to_leaf = [node_link.lower_port for node_link in fabric.links_of[link.lower] if node_link.upper == link.upper]
     if link.lower_port != min(ports_to_leaf):
         return
     for block in _rail_blocks(fabric, fabric.ipv6_blocks, fabric.switch_of[link.upper], port):

@@ -72,6 +72,7 @@ def violations(tables: ConfigDb, models: ReleaseModels, translator: Translator |
     translator = translator or Translator()
     translation = translator.translate(tables, models.index)
     search = _Search(tables, translation.refused)
+    # The models report one failure at a time: its rows are removed, and the rest is validated again.
     for _ in range(MOST_VIOLATIONS):
         failure = models.first_failure(translation.xml)
         if failure is None:

@@ -120,10 +120,11 @@ class _PhasedRun:
 
     def _deploy_all(self, phases: Sequence[Phase]) -> Iterator[PhaseStep | Waiting]:
         """Take the steps of the phases that are left, up to one that drops what nodes may still send."""
-        # A statement about the nodes is about what they have done by now, not by the end of this deployment.
-        stated = self.options.nodes_done and all(phase.drops for phase in phases)
+        # `nodes_done` states what the nodes have done by now. If other phases come first, it cannot be about a phase
+        # that drops values after them.
+        may_drop = self.options.nodes_done and all(phase.drops for phase in phases)
         for phase in phases:
-            if phase.drops and not stated:
+            if phase.drops and not may_drop:
                 yield Waiting(phase, following=phase)
                 return
             yield from self._deploy(phase)
@@ -355,8 +356,10 @@ def is_unused(phases: LivePhases, phase: Phase) -> bool:
 
 def require_unused(phases: LivePhases, phase: Phase) -> None:
     """Raise RefusedError where something uses what ``phase`` takes out of use."""
-    if refused := check_unused(phase, _proofs(phases.live(phase.number), phase), phases.change.base):
-        raise RefusedError(refused)
+    evidence = _proofs(phases.live(phase.number), phase)
+    diagnostics = check_unused(phase, evidence, phases.change.base)
+    if diagnostics:
+        raise RefusedError(diagnostics)
 
 
 def _removes_nodes(phase: Phase, fabric: Fabric) -> bool:

@@ -149,7 +149,8 @@ def explain(project: Project, device: str, row: str = "") -> "Explanation":
     if switch is None:
         message = f"no switch {device!r} in fabric {fabric.name}"
         # difflib's default is 0.6, with which `leaf` alone does not find `pod1-leaf1`.
-        if near := get_close_matches(device, fabric.switch_of, n=3, cutoff=0.4):
+        near = get_close_matches(device, fabric.switch_of, n=3, cutoff=0.4)
+        if near:
             message += f"; did you mean {', '.join(near)}?"
         raise UsageError(message)
     return explain_text(configure(fabric, switch, project_templates()), row)

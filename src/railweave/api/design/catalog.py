@@ -30,5 +30,5 @@ def _named(diagnostic: Diagnostic, folder: Path | None, revision: str) -> Diagno
     if folder is None:
         return diagnostic
     where = diagnostic.where
-    named = where.file.replace(f"{folder.parent}/", f"{revision}:")
-    return diagnostic._replace(where=where._replace(file=named))
+    file = where.file.replace(f"{folder.parent}/", f"{revision}:")
+    return diagnostic._replace(where=where._replace(file=file))

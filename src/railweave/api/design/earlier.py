@@ -14,10 +14,10 @@ from railweave.plan.earlier_default import EarlierDefault, quoted
 def earlier_defaults(intent: Intent) -> Iterator[EarlierDefault]:
     """Yield the fabrics of an intent with earlier defaults, as far as they can be designed."""
     catalog = load_catalog()
-    for earlier in earlier_intents(intent, catalog):
-        fabric = design(earlier.intent, catalog).fabric
+    for earlier_intent in earlier_intents(intent, catalog):
+        fabric = design(earlier_intent.intent, catalog).fabric
         if fabric is not None:
-            yield EarlierDefault(earlier.lines, earlier.today, fabric)
+            yield EarlierDefault(earlier_intent.lines, earlier_intent.today, fabric)
 
 
 def name_earlier_switches(

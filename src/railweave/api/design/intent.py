@@ -166,8 +166,8 @@ def commit_at(revision: str) -> str:
     # git would take a revision that begins with a hyphen as an option.
     if not revision or revision.startswith("-") or file_of(Path(revision)).is_file():
         return ""
-    shown = run_git("rev-parse", "--verify", "--quiet", f"{revision}^{{commit}}")
-    return _text(shown.stdout).strip()
+    result = run_git("rev-parse", "--verify", "--quiet", f"{revision}^{{commit}}")
+    return _text(result.stdout).strip()
 
 
 def _beside(revision: str, path: Path) -> Beside:
@@ -228,13 +228,13 @@ def _text_at(revision: str, path: Path) -> str:
     # git would take it as an option.
     if revision.startswith("-"):
         raise RailweaveError(f"{revision!r} is not a git revision")
-    shown = run_git("show", f"{revision}:./{Path(os.path.relpath(path)).as_posix()}")
-    if shown.returncode:
-        git_error = _text(shown.stderr).strip() or "git failed"
+    result = run_git("show", f"{revision}:./{Path(os.path.relpath(path)).as_posix()}")
+    if result.returncode:
+        git_error = _text(result.stderr).strip() or "git failed"
         if DUBIOUS_OWNERSHIP in git_error:
             raise RailweaveError(f"{path} at {revision}: {_foreign_repository(git_error)}")
         raise RailweaveError(f"{path} at {revision}: {git_error}\n{_revision_fix(path, git_error)}")
-    return _text(shown.stdout)
+    return _text(result.stdout)
 
 
 def _foreign_repository(git_error: str) -> str:

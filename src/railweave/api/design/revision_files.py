@@ -23,21 +23,21 @@ def folder_at(revision: str, folder: str) -> Path | None:
     Equal files of one revision are one copy, which is kept until the process ends. Raises LinkedFileError for a file
     that is not a plain one, RailweaveError with git's own message.
     """
-    named = f"{revision}^{{tree}}"
+    tree = f"{revision}^{{tree}}"
     # With -z git quotes no name. Names are bytes: one that is not UTF-8 survives the way to a file and back.
-    listed = _git("ls-tree", "-r", "-z", named, "--", f"{folder}/").decode("utf-8", "surrogateescape")
-    if not listed:
+    listing = _git("ls-tree", "-r", "-z", tree, "--", f"{folder}/").decode("utf-8", "surrogateescape")
+    if not listing:
         return None
-    return _copied(revision, folder, listed) / folder
+    return _copied(revision, folder, listing) / folder
 
 
 @cache
-def _copied(revision: str, folder: str, listed: str) -> Path:
-    """Return the folder into which the files that ``git ls-tree`` listed are written."""
+def _copied(revision: str, folder: str, listing: str) -> Path:
+    """Write the files of a listing of ``git ls-tree`` into a new folder, and return that."""
     copy = TemporaryDirectory(prefix=f"railweave-{folder}-")
     _copies.append(copy)
     root = Path(copy.name)
-    blob_of = dict(_blobs(revision, folder, listed))
+    blob_of = dict(_blobs(revision, folder, listing))
     for name, content in zip(blob_of, _contents(blob_of.values()), strict=True):
         file = root / name
         file.parent.mkdir(parents=True, exist_ok=True)
@@ -45,10 +45,12 @@ def _copied(revision: str, folder: str, listed: str) -> Path:
     return root
 
 
-def _blobs(revision: str, folder: str, listed: str) -> Iterator[tuple[str, str]]:
-    for entry in listed.rstrip("\0").split("\0"):
-        facts, _, name = entry.partition("\t")
-        mode, _, blob = facts.split()
+def _blobs(revision: str, folder: str, listing: str) -> Iterator[tuple[str, str]]:
+    """Yield name and blob of each file in a listing of ``git ls-tree -z``; raises LinkedFileError for a link."""
+    for entry in listing.rstrip("\0").split("\0"):
+        # MODE blob HASH, a tab, and the name.
+        attributes, _, name = entry.partition("\t")
+        mode, _, blob = attributes.split()
         if mode not in _FILE_MODES:
             raise LinkedFileError(f"{revision}:{name} is a link: {folder}/ has files of the project itself")
         yield name, blob
@@ -56,12 +58,12 @@ def _blobs(revision: str, folder: str, listed: str) -> Iterator[tuple[str, str]]
 
 def _contents(blobs: Iterable[str]) -> Iterator[bytes]:
     """Yield the contents of blobs, read by one process."""
-    read = BytesIO(_git("cat-file", "--batch", stdin="".join(f"{blob}\n" for blob in blobs)))
-    while header := read.readline():
+    output = BytesIO(_git("cat-file", "--batch", stdin="".join(f"{blob}\n" for blob in blobs)))
+    # HASH blob SIZE, a newline, the content and another newline, for each of them.
+    for header in iter(output.readline, b""):
         _, _, size_bytes = header.split()
-        yield read.read(int(size_bytes))
-        # `cat-file --batch` adds a newline to each content.
-        read.readline()
+        yield output.read(int(size_bytes))
+        output.readline()
 
 
 _copies: list[TemporaryDirectory[str]] = []
@@ -69,7 +71,7 @@ _copies: list[TemporaryDirectory[str]] = []
 
 
 def _git(*words: str, stdin: str = "") -> bytes:
-    done = run_git(*words, stdin=stdin.encode())
-    if done.returncode:
-        raise RailweaveError(f"git {words[0]}: {done.stderr.decode(errors='replace').strip() or 'failed'}")
-    return done.stdout
+    result = run_git(*words, stdin=stdin.encode())
+    if result.returncode:
+        raise RailweaveError(f"git {words[0]}: {result.stderr.decode(errors='replace').strip() or 'failed'}")
+    return result.stdout

@@ -68,10 +68,10 @@ def _changed_alerts(before: Designed, after: Designed) -> tuple[AlertChange, ...
 
 def _refuse_other_automatic_values(before: Designed, after: Designed) -> None:
     """Raise RefusedError, with the lines that keep what runs, where growth changes what the intent leaves automatic."""
-    kept = keep_what_runs(after.written, before.fabric, after.fabric, after.catalog)
-    if kept is not None:
+    kept_fabric = keep_what_runs(after.written, before.fabric, after.fabric, after.catalog)
+    if kept_fabric is not None:
         moved = moved_stripe_diagnostics(moved_between(before.fabric, after.fabric))
-        raise RefusedError((*kept_diagnostics(kept), *moved))
+        raise RefusedError((*kept_diagnostics(kept_fabric), *moved))
 
 
 def phases(project: Project, base: str, head: str = "") -> tuple[Phase, ...]:

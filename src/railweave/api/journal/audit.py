@@ -168,10 +168,12 @@ def _end_entry(result: DeployResult) -> dict[str, Any]:
 
 def _append(file: Path | None, record: dict[str, Any]) -> None:
     """Append a line to ``file``, by default the project's log, which may lie in a store."""
-    if file is None and (shared := shared_journals()) is not None:
-        _append_shared(shared, record)
-        return
-    file = file or audit_file()
+    if file is None:
+        shared = shared_journals()
+        if shared is not None:
+            _append_shared(shared, record)
+            return
+        file = audit_file()
     try:
         file.parent.mkdir(parents=True, exist_ok=True)
         descriptor = os.open(file, os.O_RDWR | os.O_APPEND | os.O_CREAT, 0o600)

@@ -38,7 +38,8 @@ def shared_journals() -> SharedJournals | None:
 def fetched_journals() -> Path:
     """Return the folder of journals, as the store has them now; raises RailweaveError where it does not answer."""
     folder = journal_folder()
-    if (shared := shared_journals()) is not None:
+    shared = shared_journals()
+    if shared is not None:
         try:
             shared.fetch()
         except (StoreError, OSError) as fault:

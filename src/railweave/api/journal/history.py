@@ -54,10 +54,10 @@ def _revision(intent: Path) -> tuple[str, bool]:
     """
     head = _git("rev-parse", "--verify", "--quiet", "HEAD^{commit}")
     tracked = _git("ls-files", "--error-unmatch", "--", str(intent))
-    changed = _git("status", "--porcelain", "--untracked-files=all", "--", str(intent), *map(str, _SOURCES))
-    if head is None or tracked is None or changed is None:
+    changed_files = _git("status", "--porcelain", "--untracked-files=all", "--", str(intent), *map(str, _SOURCES))
+    if head is None or tracked is None or changed_files is None:
         return "", False
-    return head.strip(), bool(changed.strip())
+    return head.strip(), bool(changed_files.strip())
 
 
 def _ancestry(own: str, revision: str) -> Ancestry:
@@ -95,9 +95,9 @@ def _deployed_digests(fabric: str) -> Collection[str]:
 def _git(*words: str) -> str | None:
     """Return what git printed; None where it failed, or is not there."""
     try:
-        done = subprocess.run(["git", *words], capture_output=True, text=True, check=False)
+        result = subprocess.run(["git", *words], capture_output=True, text=True, check=False)
     except OSError:
         return None
-    if done.returncode:
+    if result.returncode:
         return None
-    return done.stdout
+    return result.stdout

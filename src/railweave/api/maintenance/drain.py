@@ -142,14 +142,14 @@ def _drained_around(
     return drained_peers_of(states)
 
 
-def _outcomes(results: Sequence[DrainResult], done: str) -> dict[str, dict[str, str]]:
-    """Return what the audit log records of each device; ``done`` is the word for a device that was changed."""
+def _outcomes(results: Sequence[DrainResult], changed_word: str) -> dict[str, dict[str, str]]:
+    """Return what the audit log records of each device; ``changed_word`` is the word for a device that was changed."""
     outcomes = {}
     for result in results:
         if result.error:
             outcome = {"outcome": "failed"}
         elif result.changed:
-            outcome = {"outcome": done}
+            outcome = {"outcome": changed_word}
         else:
             outcome = {"outcome": "unchanged"}
         if not result.ok:

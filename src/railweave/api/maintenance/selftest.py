@@ -28,17 +28,17 @@ def selftest(project: Project, target: str, device: str, options: SelftestOption
     # Before any device is read: the word of a person that no traffic depends on the switch.
     if not options.spare:
         raise UsageError(f"a self-test changes {device}: say --spare if it is unused")
-    if not (options.reads_only or project.operator.approves_selftest(device)):
+    if not options.reads_only and not project.operator.approves_selftest(device):
         return None
     live.require_secrets()
     # A test that was interrupted has left its commit on the switch; the next one begins with it.
-    kept = _KeptCommit(STATE / "selftest" / f"{live.designed.fabric.name}-{target}-{device}.json")
+    kept_commit = _KeptCommit(STATE / "selftest" / f"{live.designed.fabric.name}-{target}-{device}.json")
     order = SelftestOrder(
         rows=live.intended(device).rows,
         options=options,
         revert_in_s=live.target.rollout.revert_in_s,
-        leftover=kept.read(),
-        note=kept.note,
+        leftover=kept_commit.read(),
+        note=kept_commit.note,
     )
     command = f"selftest {device}"
     designed = live.designed
@@ -69,12 +69,12 @@ class _KeptCommit:
     def read(self) -> str:
         """Return the commit, empty for none."""
         try:
-            kept: _CommitToRollBack = read_text(_CommitToRollBack, self.file.read_bytes())
+            content: _CommitToRollBack = read_text(_CommitToRollBack, self.file.read_bytes())
         except FileNotFoundError:
             return ""
         except (OSError, CodecError) as fault:
             raise RailweaveError(f"{self.file} cannot be read: {fault}") from fault
-        return kept.commit
+        return content.commit
 
     def note(self, commit_id: str) -> None:
         """Keep the commit; an empty one removes the file."""

@@ -25,8 +25,8 @@ def status(project: Project, target: str) -> FabricStatus:
     names = [switch.name for switch in fabric.switches]
     with live.progress():
         reachable = [name for name in names if name in live.nornir.inventory.hosts]
-        read = run_on(live.nornir, reachable, read_status)
-    switches = tuple(read.get(name) or SwitchStatus(name, error="not read") for name in names)
+        statuses = run_on(live.nornir, reachable, read_status)
+    switches = tuple(statuses.get(name) or SwitchStatus(name, error="not read") for name in names)
     folder = fetched_journals()
     limited = leaving_behind(folder, fabric.name, target, live.designed.intent.sha256)
     unfinished = tuple(_unfinished(folder, fabric.name, target))

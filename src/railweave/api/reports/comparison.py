@@ -44,13 +44,13 @@ def compare_designs() -> Comparison:
     return _compared([(name, gather_text(design_intent(name), str(INTENT))) for name in starter_designs()], None)
 
 
-def _compared(named: Sequence[tuple[str, Gathered]], prices: Path | None) -> Comparison:
+def _compared(named_intents: Sequence[tuple[str, Gathered]], prices: Path | None) -> Comparison:
     """Return intents with their names side by side; raises RefusedError with every error of all of them."""
-    diagnostics = [diagnostic for _, gathered in named for diagnostic in gathered.diagnostics]
+    diagnostics = [diagnostic for _, gathered in named_intents for diagnostic in gathered.diagnostics]
     if has_errors(diagnostics):
         raise RefusedError(diagnostics)
     catalog = load_catalog()
-    alternatives = [measured(name, gathered, catalog) for name, gathered in named]
+    alternatives = [measured(name, gathered, catalog) for name, gathered in named_intents]
     if prices is not None:
         alternatives = _priced(alternatives, prices)
     return Comparison(tuple(alternatives))

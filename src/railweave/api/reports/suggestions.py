@@ -224,10 +224,10 @@ def _unused_prices(prices: Prices | None, alternatives: Sequence[Alternative]) -
     return tuple(part for part in prices.places if part not in names)
 
 
-def _texts(chosen: Sequence[SuggestedDesign], alternatives: Sequence[Alternative]) -> dict[str, str]:
+def _texts(designs: Sequence[SuggestedDesign], alternatives: Sequence[Alternative]) -> dict[str, str]:
     """Return the intents of the chosen designs by the names of their files, each with its reasons as comments."""
     texts = {}
-    for number, (design, alternative) in enumerate(zip(chosen, alternatives, strict=True), start=1):
+    for number, (design, alternative) in enumerate(zip(designs, alternatives, strict=True), start=1):
         head = "".join(f"# {line}\n" for line in (design.name, *alternative.reasons))
         texts[f"suggestion-{number}.yml"] = head + design.text(alternative.sizing)
     return texts

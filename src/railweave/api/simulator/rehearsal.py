@@ -5,6 +5,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
 
 from nornir_railweave.events import Event
 from nornir_railweave.rollout import deploying
@@ -335,16 +336,18 @@ class _RehearsedRun:
 
     def link_moments(self) -> tuple[LinkMoment, ...]:
         """Return when which cables of the twin came up and went down."""
-        return tuple(
-            LinkMoment(
-                float(moment["at"]),
-                str(moment["device"]),
-                float(moment["busy_s"]),
-                tuple((a, b) for a, b in moment["up"]),
-                tuple((a, b) for a, b in moment["down"]),
-            )
-            for moment in self.twin.watched()
-        )
+        return tuple(_link_moment(moment) for moment in self.twin.watched())
+
+
+def _link_moment(moment: Mapping[str, Any]) -> LinkMoment:
+    """Return a moment of the simulator's record (`sonic_sim.watching`)."""
+    return LinkMoment(
+        float(moment["at"]),
+        str(moment["device"]),
+        float(moment["busy_s"]),
+        tuple((a, b) for a, b in moment["up"]),
+        tuple((a, b) for a, b in moment["down"]),
+    )
 
 
 def _notes(task: _Task, plan: Plan, dark: Sequence[tuple[str, str]]) -> tuple[str, ...]:
@@ -352,7 +355,8 @@ def _notes(task: _Task, plan: Plan, dark: Sequence[tuple[str, str]]) -> tuple[st
     notes = [*_unread_notes(task, plan)]
     if dark:
         notes.append(f"down on the target, and here: {first_few(':'.join(end) for end in dark)}")
-    if soak_s := task.target.rollout.soak_s:
+    soak_s = task.target.rollout.soak_s
+    if soak_s:
         notes.append(f"the soak of {soak_s:g} s after each wave was left out")
     if task.plan is None:
         notes.append("no switch was read: what others changed there is not part of this")

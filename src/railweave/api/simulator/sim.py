@@ -87,7 +87,8 @@ def missing_extra() -> str:
 @contextmanager
 def simulator_errors() -> Iterator[None]:
     """Raise RailweaveError for what the simulator refuses, and if it is not installed."""
-    if missing := missing_extra():
+    missing = missing_extra()
+    if missing:
         raise RailweaveError(missing)
     try:
         yield

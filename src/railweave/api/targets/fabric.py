@@ -82,10 +82,14 @@ class LiveFabric:
 
     @contextmanager
     def connected(self) -> Iterator[None]:
-        """Close the sessions of all devices at the end; until then one login serves all work on a device. Workers that
-        were started for it end as well. Raises RefusedError where the target's login cannot be tried at all."""
-        if refused := check_access(self.target, self.nornir, os.environ):
-            raise RefusedError(refused)
+        """Close the sessions of all devices at the end, and end the workers that were started meanwhile.
+
+        Until then one login serves all work on a device. Raises RefusedError if the target's login cannot be tried at
+        all.
+        """
+        diagnostics = check_access(self.target, self.nornir, os.environ)
+        if diagnostics:
+            raise RefusedError(diagnostics)
         try:
             yield
         finally:
@@ -116,7 +120,7 @@ class LiveFabric:
         from railweave.plan.limit import limited
 
         # The others are read as well: what they need and what they carry decides what may change without them.
-        made = plan(
+        plan_of_all = plan(
             self.nornir,
             self.designed.fabric,
             self.intended,
@@ -132,8 +136,8 @@ class LiveFabric:
             events=self.shown,
         )
         if not limit:
-            return made
-        return limited(self.designed.fabric, made, frozenset(limit))
+            return plan_of_all
+        return limited(self.designed.fabric, plan_of_all, frozenset(limit))
 
     def deploy(
         self,
@@ -267,10 +271,10 @@ def _built(designed: Designed, target: Target, shown: FabricProgress, *, partial
     except RefusedError as refused:
         from railweave.api.design.earlier import name_earlier_switches
 
-        named = name_earlier_switches(
+        diagnostics = name_earlier_switches(
             refused.diagnostics, designed.intent, designed.fabric, lambda fabric: _has_addresses(fabric, target)
         )
-        raise RefusedError(named) from None
+        raise RefusedError(diagnostics) from None
 
 
 def _has_addresses(fabric: Fabric, target: Target) -> bool:

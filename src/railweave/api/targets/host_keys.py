@@ -74,9 +74,9 @@ def trust(project: Project, target: str, devices: Sequence[str] = (), *, replace
     return Trusted((*jump_keys, *keys), (*recorded_jumps, *recorded), known_hosts, agreed=True)
 
 
-def _known_hosts(named: str | None, file: Path) -> Path:
+def _known_hosts(named_file: str | None, file: Path) -> Path:
     """Return the file of host keys that the target ``file`` names; raises RefusedError if it names none."""
-    if named is None:
+    if named_file is None:
         refused = error(
             "RW605",
             f"{file} names no file for host keys",
@@ -84,7 +84,7 @@ def _known_hosts(named: str | None, file: Path) -> Path:
             fix="add `ssh: {known_hosts: inventory/known_hosts}`, and commit that file with the rest",
         )
         raise RefusedError([refused])
-    return Path(named)
+    return Path(named_file)
 
 
 def _record_agreed(
