@@ -27,7 +27,8 @@ def by_reason(reasons: Mapping[str, str]) -> dict[str, tuple[str, ...]]:
         shown_reason = shared_reason
         if len(names) == 1:
             shown_reason = reasons[names[0]]
-        grouped[shown_reason] = tuple(names)
+        # The full reason of one device may be what others share.
+        grouped[shown_reason] = (*grouped.get(shown_reason, ()), *names)
     return grouped
 
 

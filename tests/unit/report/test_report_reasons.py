@@ -27,3 +27,9 @@ def test_switches_whose_host_keys_are_unknown_share_the_command_that_records_the
 def test_a_reason_without_an_address_is_shared_as_it_is() -> None:
     reason = "the answer is no JSON: line 3"
     assert by_reason({"b": reason, "a": reason}) == {reason: ("b", "a")}
+
+
+def test_no_device_is_lost_where_the_reason_of_one_is_what_others_share() -> None:
+    shared = "192.0.2.1:22: no route"
+    reasons = {"a": shared, "b": f"192.0.2.2:22: {shared}", "c": f"192.0.2.3:22: {shared}"}
+    assert by_reason(reasons) == {shared: ("a", "b", "c")}
