@@ -9,7 +9,7 @@ from collections.abc import Collection, Iterator, Mapping
 from dataclasses import replace
 from typing import NamedTuple, TypeVar
 
-from railweave.fabric.devices import Switch
+from railweave.fabric.devices import Switch, Tier
 from railweave.fabric.model import Fabric
 from railweave.plan.phases.restriping import cables_change_switches
 from railweave.wording import counted
@@ -33,8 +33,7 @@ def removal_steps(base: Fabric, head: Fabric) -> Iterator[RemovalStep]:
         fabric = _without(fabric, nodes)
         yield RemovalStep(nodes, counted(len(nodes), "GPU node"), fabric)
     for tier in base.tiers:
-        switches = [switch for switch in fabric.switches if switch.tier == tier]
-        names = tuple(switch.name for switch in switches if _can_leave(switch, fabric, head))
+        names = _leaving_switches(tier, fabric, head)
         if not names:
             continue
         # Spines whose cables go to other switches leave with them, see ``restriping``.
@@ -42,6 +41,12 @@ def removal_steps(base: Fabric, head: Fabric) -> Iterator[RemovalStep]:
         if not leaves_with_cables:
             fabric = _without(fabric, names)
             yield RemovalStep(names, tier.counted(len(names)), fabric)
+
+
+def _leaving_switches(tier: Tier, fabric: Fabric, head: Fabric) -> tuple[str, ...]:
+    """Return the switches of a tier that can leave ``fabric``."""
+    switches = [switch for switch in fabric.switches if switch.tier == tier]
+    return tuple(switch.name for switch in switches if _can_leave(switch, fabric, head))
 
 
 def _can_leave(switch: Switch, fabric: Fabric, head: Fabric) -> bool:
