@@ -147,19 +147,22 @@ def _divides(mode: BreakoutMode, lanes: int) -> bool:
 
 
 def _hwsku_faults(hwsku: Hwsku, model: SwitchModel) -> Iterator[str]:
+    """Yield the contradictions between the native ports of a HWSKU and the cages and modes of its model."""
     ports = hwsku.ports_per_cage
-    speed = hwsku.speed_gbps
+    speed_gbps = hwsku.speed_gbps
     cage = model.cage_type
     # None is the mode of a HWSKU on a platform without modes.
-    aliases = {None: hwsku.aliases} | {mode.text: mode.aliases for mode in model.breakout_modes}
-    if hwsku.mode not in aliases:
+    aliases_of_mode = {None: hwsku.aliases} | {mode.text: mode.aliases for mode in model.breakout_modes}
+    aliases = aliases_of_mode.get(hwsku.mode)
+    if aliases is None:
         yield f"{hwsku.mode} is not one of its breakout modes"
-    if ports is None or speed is None:
+    if ports is None or speed_gbps is None:
         return
-    if not 1 <= ports <= cage.lanes or not lane_rates(speed, cage.lanes // ports, cage.lane_gbps):
-        yield f"{ports} ports of {speed}G do not fit a cage's lanes"
-    elif hwsku.mode in aliases and len(aliases[hwsku.mode]) != ports:
-        yield f"{hwsku.name} has {ports} ports and {len(aliases[hwsku.mode])} aliases"
+    fits_lanes = 1 <= ports <= cage.lanes and lane_rates(speed_gbps, cage.lanes // ports, cage.lane_gbps)
+    if not fits_lanes:
+        yield f"{ports} ports of {speed_gbps}G do not fit a cage's lanes"
+    elif aliases is not None and len(aliases) != ports:
+        yield f"{hwsku.name} has {ports} ports and {len(aliases)} aliases"
 
 
 def _all_cages_run(model: SwitchModel, speed_gbps: int) -> bool:
@@ -201,8 +204,10 @@ def _pools_needed(buffers: ShippedBuffers, role: str) -> set[str]:
 
 
 def _nic_faults(nic: NicModel) -> Faults:
+    """Yield the contradictions within a NIC model."""
     for index, use in enumerate(nic.combinations):
-        if not use.lane_gbps or any(use.speed_gbps // rate not in (1, 2, 4, 8) for rate in use.lane_gbps if rate):
+        lane_counts = {use.speed_gbps // rate for rate in use.lane_gbps if rate}
+        if not use.lane_gbps or not lane_counts <= {1, 2, 4, 8}:
             message = f"{use.speed_gbps}G does not run on 1, 2, 4 or 8 lanes of {use.lane_gbps}"
             yield ("nics", nic.id, "combinations", index), message
     if not nic.combinations and not nic.not_public:
