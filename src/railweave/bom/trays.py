@@ -4,7 +4,7 @@ A cable follows the tray of the row where its lower end is, to the position of t
 crosses there to the other row (``fabric.racks``).
 """
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator
 from itertools import pairwise
 from typing import NamedTuple
@@ -109,26 +109,31 @@ def _legs(assembly: Assembly) -> Iterator[tuple[str, str]]:
 
 
 def _trays(racks: RackLayout, pairs: Iterable[RackPair]) -> tuple[TraySection, ...]:
-    rows: dict[str, list[Rack]] = {}
+    """Return the sections of the trays that cables between ``pairs`` of racks take, in the order of the racks."""
+    rows: defaultdict[str, list[Rack]] = defaultdict(list)
     for rack in racks.racks.values():
-        rows.setdefault(rack.row, []).append(rack)
-    sections: Counter[tuple[str, str]] = Counter()
+        rows[rack.row].append(rack)
+    cables_in: Counter[tuple[str, str]] = Counter()
     for pair in pairs:
         # The first rack of a pair is the one nearer to the GPUs, whose row a cable follows.
         for section in _route(rows, racks.racks[pair.rack], racks.racks[pair.far_rack]):
-            sections[section] += pair.cables
-    return tuple(TraySection(*section, sections[section]) for section in _in_rack_order(racks, sections))
+            cables_in[section] += pair.cables
+    return tuple(TraySection(*section, cables_in[section]) for section in _in_rack_order(racks, cables_in))
 
 
 def _route(rows: dict[str, list[Rack]], start: Rack, end: Rack) -> Iterator[tuple[str, str]]:
-    """Yield the sections between two racks: those of the row of ``start``, then the crossings from row to row."""
-    begin_mm, end_mm = sorted((start.along_mm, end.along_mm))
-    for left, right in pairwise(rows[start.row]):
-        if left.along_mm < end_mm and right.along_mm > begin_mm:
-            yield left.name, right.name
-    names = list(rows)
-    first, last = sorted((names.index(start.row), names.index(end.row)))
-    for row, next_row in pairwise(names[first : last + 1]):
+    """Yield the sections between two racks: those of the row of ``start``, then the crossings from row to row.
+
+    ``rows`` are the racks of each row, in the order of the intent. A section is named by the racks at its ends.
+    """
+    left_mm, right_mm = sorted((start.along_mm, end.along_mm))
+    for rack, next_rack in pairwise(rows[start.row]):
+        if rack.along_mm < right_mm and next_rack.along_mm > left_mm:
+            yield rack.name, next_rack.name
+    row_names = list(rows)
+    first, last = sorted((row_names.index(start.row), row_names.index(end.row)))
+    for row, next_row in pairwise(row_names[first : last + 1]):
+        # Rows are crossed at the position of the other end.
         yield _nearest(rows[row], end).name, _nearest(rows[next_row], end).name
 
 
