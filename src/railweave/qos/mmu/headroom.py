@@ -86,15 +86,18 @@ SCRIPTS = {
 
 
 class Headroom(NamedTuple):
-    """Headroom of one priority group in bytes. ``size_bytes`` is reserved for the group itself; ``row_m`` is the cable
-    length of the published row, None for a computed value; ``formula`` shows the numbers and names the source."""
+    """Headroom of one priority group."""
 
+    # Reserved for the group itself.
     size_bytes: int
     xon_bytes: int
     xoff_bytes: int
     xon_offset_bytes: int | None
+    # Exponent of alpha, as in BUFFER_PROFILE.dynamic_th.
     dynamic_th: int
+    # The cable length of the published row, None for a computed value.
     row_m: int | None
+    # Shows the numbers and names the source.
     formula: str
 
 
@@ -133,20 +136,23 @@ def published_headroom(buffers: Buffers, port: PortMedium) -> Headroom | NoHeadr
 
 
 def _of_row(row: PgProfile, source: str, length_m: int) -> Headroom:
+    """Return the headroom of a published row for a cable of ``length_m``, which may be shorter than that of the row."""
     speed = format_speed(row.speed_gbps)
     longer = ""
     if row.cable_m != length_m:
         longer = f", the next length to {length_m} m"
     return Headroom(
-        row.size_bytes,
-        row.xon_bytes,
-        row.xoff_bytes,
-        row.xon_offset_bytes,
-        row.dynamic_th,
-        row.cable_m,
-        f"xoff {row.xoff_bytes} bytes as published for {speed} and {row.cable_m} m{longer} ({source},"
-        f" pg_profile_lookup.ini); {round_trip_bytes(row.speed_gbps, row.cable_m):.0f} of them are on the cable, both"
-        f" ways: 2 x {row.cable_m} m x {speed} / (8 x 198 m/us); the group itself keeps {row.size_bytes} bytes",
+        size_bytes=row.size_bytes,
+        xon_bytes=row.xon_bytes,
+        xoff_bytes=row.xoff_bytes,
+        xon_offset_bytes=row.xon_offset_bytes,
+        dynamic_th=row.dynamic_th,
+        row_m=row.cable_m,
+        formula=(
+            f"xoff {row.xoff_bytes} bytes as published for {speed} and {row.cable_m} m{longer} ({source},"
+            f" pg_profile_lookup.ini); {round_trip_bytes(row.speed_gbps, row.cable_m):.0f} of them are on the cable,"
+            f" both ways: 2 x {row.cable_m} m x {speed} / (8 x 198 m/us); the group itself keeps {row.size_bytes} bytes"
+        ),
     )
 
 
