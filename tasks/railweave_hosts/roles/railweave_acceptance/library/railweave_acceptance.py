@@ -114,11 +114,12 @@ class Node:
     def stored(self) -> dict[str, Any]:
         """Return the stored blocks by name, and whether their supervisor runs; drop those that nobody waits for."""
         blocks: dict[str, list[Any]] = {}
-        plan = self.request["plan"]
+        # The files are PLAN.BLOCK.jsonl.
         for path in sorted(glob.glob(f"{glob.escape(self.folder)}/*.jsonl")):
-            of_plan, _, block = os.path.basename(path)[: -len(".jsonl")].partition(".")
-            is_unknown = of_plan != plan or block not in self.request["blocks"]
-            if is_unknown or block in self.request["has"]:
+            plan, _, block = os.path.basename(path)[: -len(".jsonl")].partition(".")
+            is_unknown = plan != self.request["plan"] or block not in self.request["blocks"]
+            is_fetched = block in self.request["has"]
+            if is_unknown or is_fetched:
                 self.remove(path)
                 continue
             blocks[block] = list(lines_of(path))
@@ -232,7 +233,7 @@ class Node:
     def acs(self, base: str) -> str:
         """Return whether a bridge above the NIC redirects peer-to-peer traffic: on, off, or empty if it is unknown."""
         path = os.path.realpath(self.root + base)
-        known = ""
+        state = ""
         while os.path.dirname(path) not in (path, "/"):
             path = os.path.dirname(path)
             try:
@@ -245,8 +246,8 @@ class Node:
             # Request, completion and upstream redirect (PCIe base specification, 7.7.11.3).
             if control & 0b11100:
                 return "on"
-            known = "off"
-        return known
+            state = "off"
+        return state
 
     def iommu(self) -> str:
         """Return the types of the kernel's IOMMU groups (``identity`` is passthrough), empty without an IOMMU."""
@@ -285,31 +286,32 @@ class Node:
         if rounds and time.time() > rounds[0]["serve"]:
             raise PartError("it was started after its first round began")
         self.make_room()
-        ready, held = os.pipe()
+        read_end, write_end = os.pipe()
         if os.fork():
-            os.close(held)
-            # The ids are stored before Ansible's session ends.
-            if not os.read(ready, 1):
+            os.close(write_end)
+            # Wait until the ids are stored: Ansible's session ends after this.
+            if not os.read(read_end, 1):
                 raise PartError("its supervisor cannot be started: see the disk and the memory of the node")
             return
-        os.close(ready)
+        # From here on this is the guard, in a session of its own.
+        os.close(read_end)
         os.setsid()
         nowhere = os.open(os.devnull, os.O_RDWR)
         for descriptor in (0, 1, 2):
             os.dup2(nowhere, descriptor)
         worker = os.fork()
         if worker == 0:
-            os.close(held)
+            os.close(write_end)
             leave(lambda: Supervisor(self).run())
         processes = [[os.getpid(), started_at(os.getpid())], [worker, started_at(worker)]]
         try:
             with open(f"{self.folder}/supervisor.json", "w", encoding="utf-8") as file:
                 json.dump(processes, file)
-            os.write(held, b"1")
+            os.write(write_end, b"1")
         except OSError:
             # Without its ids nobody could end it.
             os.kill(worker, signal.SIGKILL)
-        os.close(held)
+        os.close(write_end)
         leave(lambda: guard(self.folder, worker, lease_end(rounds[-1])))
 
 
