@@ -117,16 +117,16 @@ class SharedJournals:
             return
         tell(f"waiting up to {LEASE_S:g} s for a sign of life of rollout {holder.rollout} ({holder.by})")
         deadline_s = self.clock.monotonic() + LEASE_S
-        is_lost = True
-        while is_lost and self.clock.monotonic() < deadline_s:
+        while self.clock.monotonic() < deadline_s:
             self.clock.sleep(_POLL_S)
             new_number, new_heading = self._last(place)
-            if new_number != number:
-                if new_heading is not None and new_heading.held:
-                    raise JournalHeldError(new_heading.by, new_heading.rollout)
-                # It gave its hold up.
-                is_lost = False
-        if is_lost:
+            if new_number == number:
+                continue
+            if new_heading is not None and new_heading.held:
+                raise JournalHeldError(new_heading.by, new_heading.rollout)
+            # It gave its hold up.
+            break
+        else:
             self._lost[place] = number
         self.fetch()
 
