@@ -145,7 +145,7 @@ def _run(
         }
         with _own_signals(), _whole_end():
             runner = _runner(folder, access, hosts, program, mode)
-            runner.event_handler = lambda event: _take(event, nodes, report)
+            runner.event_handler = lambda event: _add_event(event, nodes, report)
             runner.run()
         if runner.status == "canceled":
             raise KeyboardInterrupt
@@ -186,23 +186,23 @@ def _whole_end() -> Iterator[None]:
     """End the workers, too, of a run that is ended early.
 
     Ansible's workers lead sessions of their own (``WorkerProcess._detach``), so they outlive the SIGKILL by which
-    ansible-runner ends the process group of the playbook, and go on changing nodes. The playbook passes SIGTERM on.
+    ansible-runner ends the process group of the playbook, and continue to change nodes. The playbook passes SIGTERM on.
     """
     from ansible_runner.runner import Runner
 
-    kill = Runner.handle_termination
+    handle_termination = Runner.handle_termination
 
-    def end(pid: int, pidfile: str | None = None) -> None:
+    def terminate_first(pid: int, pidfile: str | None = None) -> None:
         with suppress(OSError):
             os.kill(pid, signal.SIGTERM)
             _wait_ended(pid)
-        kill(pid, pidfile)
+        handle_termination(pid, pidfile)
 
-    Runner.handle_termination = end
+    Runner.handle_termination = terminate_first
     try:
         yield
     finally:
-        Runner.handle_termination = kill
+        Runner.handle_termination = handle_termination
 
 
 def _wait_ended(pid: int) -> None:
@@ -217,8 +217,8 @@ def _wait_ended(pid: int) -> None:
 
 def _playbook_program() -> Path:
     """Return ``ansible-playbook`` of this environment, or from PATH."""
-    own = Path(sys.executable).with_name("ansible-playbook")
-    program = str(own) if own.is_file() else shutil.which("ansible-playbook")
+    beside_python = Path(sys.executable).with_name("ansible-playbook")
+    program = str(beside_python) if beside_python.is_file() else shutil.which("ansible-playbook")
     with suppress(ImportError):
         import ansible_runner  # noqa: F401  only whether it is installed
 
@@ -329,33 +329,34 @@ def _ssh_arguments(folder: Path) -> str:
     return "-C -o ControlMaster=auto -o ControlPersist=5s"
 
 
-def _take(event: Mapping[str, Any], nodes: Mapping[str, _NodeEvents], report: Report | None) -> bool:
+def _add_event(event: Mapping[str, Any], nodes: Mapping[str, _NodeEvents], report: Report | None) -> bool:
     """Add one event of the run to its node. Returns True: otherwise ansible-runner does not save the event."""
     data = event.get("event_data", {})
     name = data.get("host")
     kind = event.get("event", "")
     if name in nodes and kind.startswith("runner_on_"):
         node = nodes[name]
-        _take_answer(node, kind, data)
+        _add_answer(node, kind, data)
         if report and (node.done or node.error):
             report(name, node.result(name).state)
     return True
 
 
-def _take_answer(node: _NodeEvents, kind: str, data: Mapping[str, Any]) -> None:
+def _add_answer(node: _NodeEvents, kind: str, data: Mapping[str, Any]) -> None:
+    """Add the answer of a task to its node: what the task reports, and why it failed."""
     answer = data.get("res") or {}
     part = (answer.get("invocation") or {}).get("module_args", {}).get("part", "")
-    _take_results(node, answer, part)
+    _add_results(node, answer, part)
     if kind == "runner_on_unreachable":
         node.unreachable = True
         node.error = _in_a_line(answer.get("msg"))
     elif kind == "runner_on_failed" and not data.get("ignore_errors"):
-        node.error = _why_failed(answer)
+        node.error = _failure_text(answer)
         # With a password Ansible reports a wrong host key as a failure of the task, which never ran.
         node.unreachable = _WRONG_HOST_KEY in node.error
 
 
-def _why_failed(answer: Mapping[str, Any]) -> str:
+def _failure_text(answer: Mapping[str, Any]) -> str:
     """Return why a task failed; where its program printed no JSON, what it printed, or its exit status."""
     message = _in_a_line(answer.get("msg"))
     # Ansible adds the output only where it cannot read it, and says itself if the cause is a wrong path of Python.
@@ -367,7 +368,7 @@ def _why_failed(answer: Mapping[str, Any]) -> str:
     return _in_a_line(f"its program did not answer: {output.splitlines()[-1]}")
 
 
-def _take_results(node: _NodeEvents, answer: Mapping[str, Any], part: str) -> None:
+def _add_results(node: _NodeEvents, answer: Mapping[str, Any], part: str) -> None:
     """Add the results in an answer of the role's module; answers of other modules have no part."""
     try:
         node.changes += [_change(change) for change in _reported_changes(answer, part)]

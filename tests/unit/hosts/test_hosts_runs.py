@@ -29,7 +29,7 @@ def event(host: str, kind: str, part: str = "change", **result: Any) -> dict[str
 
 def results(*events: dict[str, Any], names: Sequence[str] = ("gpu1",)) -> list[HostResult]:
     seen = {name: runner._NodeEvents() for name in names}
-    assert all(runner._take(one, seen, None) for one in events)
+    assert all(runner._add_event(one, seen, None) for one in events)
     return [one.result(name, "cut short") for name, one in seen.items()]
 
 

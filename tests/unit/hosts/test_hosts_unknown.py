@@ -199,7 +199,7 @@ def test_an_answer_that_does_not_say_what_differs_fails(odd: object) -> None:
     answer = changed(ANSWERED, ("changes",), odd)
     event = {"event": "runner_on_ok", "event_data": {"host": "gpu1", "res": answer}}
     seen = {"gpu1": runner._NodeEvents()}
-    runner._take(event, seen, None)
+    runner._add_event(event, seen, None)
     found = seen["gpu1"].result("gpu1")
     if odd == []:
         assert found.state is HostState.UNCHANGED
