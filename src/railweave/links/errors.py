@@ -24,8 +24,9 @@ _COUNTED = (*BINS, UNCORRECTABLE, CORRECTED_BITS, SYMBOL_ERRORS, FRAME_ERRORS)
 
 
 class LinkErrors(NamedTuple):
-    """What a port counted between two readings; ``unmeasured`` says why figures are missing."""
+    """The errors of a port between two readings."""
 
+    # Why figures are missing; empty if all are there.
     unmeasured: str = ""
     # Bits that arrived, idle ones included.
     bits: float = 0.0
@@ -46,9 +47,9 @@ def port_errors(
     rebooted: bool = False,
 ) -> LinkErrors:
     """Return the errors of a port by two rows of its counters; None is a row that the switch did not report."""
-    why = _unmeasured(before, after, seconds, rebooted=rebooted)
-    if before is None or after is None or why:
-        return LinkErrors(why)
+    reason = _unmeasured(before, after, seconds, rebooted=rebooted)
+    if before is None or after is None or reason:
+        return LinkErrors(reason)
     growth = _grown(before, after)
     if isinstance(growth, str):
         return LinkErrors(growth)
@@ -94,6 +95,7 @@ def _unmeasured(
 
 
 def _errors_without_fec(growth: Mapping[str, int], seconds: float, limits: LinkLimits) -> LinkErrors:
+    """Return the errors of a link without FEC, by frames with errors."""
     if FRAME_ERRORS not in growth:
         return LinkErrors(f"its switch does not count {FRAME_ERRORS}")
     bits = limits.speed_gbps * 1e9 * seconds
@@ -102,6 +104,7 @@ def _errors_without_fec(growth: Mapping[str, int], seconds: float, limits: LinkL
 
 
 def _errors_before_fec(growth: Mapping[str, int], seconds: float, limits: LinkLimits) -> LinkErrors:
+    """Return the errors of a link with FEC: by its bins if the switch counts them, else by its corrected bits."""
     fec = limits.fec
     bins = [growth.get(name, 0) for name in BINS]
     uncorrectable = growth.get(UNCORRECTABLE, 0)
@@ -116,11 +119,13 @@ def _errors_before_fec(growth: Mapping[str, int], seconds: float, limits: LinkLi
     else:
         return LinkErrors("its switch reports no FEC counters", uncorrectable=uncorrectable)
     symbol_error_rate = min(0.5, wrong_symbols / (codewords * fec.symbols))
-    bit_error_rate = -log1p(-symbol_error_rate) / fec.symbol_bits
-    by_bins = 0.0
-    if bins[0]:
-        by_bins = loss_by_bins(fec, bins, uncorrectable)
-    why = ""
+    unmeasured = ""
     if UNCORRECTABLE not in growth:
-        why = f"its switch does not count {UNCORRECTABLE}"
-    return LinkErrors(why, codewords * fec.codeword_bits, bit_error_rate, uncorrectable, by_bins)
+        unmeasured = f"its switch does not count {UNCORRECTABLE}"
+    return LinkErrors(
+        unmeasured=unmeasured,
+        bits=codewords * fec.codeword_bits,
+        bit_error_rate=-log1p(-symbol_error_rate) / fec.symbol_bits,
+        uncorrectable=uncorrectable,
+        loss_by_bins=loss_by_bins(fec, bins, uncorrectable) if bins[0] else 0.0,
+    )

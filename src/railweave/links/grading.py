@@ -116,6 +116,8 @@ class _PortReading(NamedTuple):
 
     end: EndReading
     suspect: SuspectEnd
+    # The serial number of its module; empty if that is unknown.
+    serial: str = ""
 
 
 class LinkGrader:
@@ -143,7 +145,7 @@ class LinkGrader:
         return ends
 
     def grade(self, readings: Mapping[str, SwitchLinks], only: Collection[str] | None = None) -> list[GradedCable]:
-        """Return all cables, or ``only`` some, those whose loss harms most first, of these the worst first.
+        """Return all cables, or only those named in ``only``: the most harmful loss first, then the worst grade.
 
         A switch that is not among ``readings`` could not be read: its ends are not measured.
         """
@@ -154,52 +156,45 @@ class LinkGrader:
             self._costs = costs_of_cables(self._fabric, chosen)
         cables = [self._graded(name, links, self._costs[name], readings) for name, links in chosen.items()]
         place = {name: place for place, name in enumerate(self.cables)}
-        worst = "DCBA"
-        return sorted(cables, key=lambda cable: (cable.cost.severity, worst.index(cable.grade), place[cable.cable]))
+        worst_first = "DCBA"
+        return sorted(
+            cables, key=lambda cable: (cable.cost.severity, worst_first.index(cable.grade), place[cable.cable])
+        )
 
     def _graded(self, name: str, links: Sequence[Link], cost: Cost, readings: Mapping[str, SwitchLinks]) -> GradedCable:
-        reasons: dict[Reason, None] = {}
-        rates = []
-        uncorrectable = 0
-        serials: dict[str, None] = {}
-        suspects: list[SuspectEnd] = []
-        unmeasured: list[str] = []
+        """Return a cable graded by all of its links."""
+        reasons: list[Reason] = []
+        ports: list[_PortReading] = []
         for link in links:
             limits = self._limits.of(link)
-            ports = list(self._ends(link, limits, readings, serials))
-            suspects += [port.suspect for port in ports]
-            ends = [port.end for port in ports]
-            reasons.update(dict.fromkeys(reasons_of(ends, limits, self._policy)))
-            for end in ends:
-                if end.errors.unmeasured:
-                    unmeasured.append(not_measured(end))
-                uncorrectable += end.errors.uncorrectable
-                if end.errors.bit_error_rate is not None:
-                    rates.append(end.errors.bit_error_rate)
-        ordered = sorted(reasons, key=lambda reason: reason.grade, reverse=True)
-        first = links[0]
+            link_ports = list(self._ends(link, limits, readings))
+            reasons += reasons_of([port.end for port in link_ports], limits, self._policy)
+            ports += link_ports
+        # Each reason once, the worst first.
+        ordered = sorted(dict.fromkeys(reasons), key=lambda reason: reason.grade, reverse=True)
         grade = grade_of(ordered)
+        ends = [port.end for port in ports]
+        rates = [end.errors.bit_error_rate for end in ends if end.errors.bit_error_rate is not None]
+        first_link = links[0]
         return GradedCable(
             cable=name,
-            a=self._end(first.lower, first.lower_port),
-            b=self._end(first.upper, first.upper_port),
+            a=self._end(first_link.lower, first_link.lower_port),
+            b=self._end(first_link.upper, first_link.upper_port),
             grade=grade,
             reasons=tuple(ordered),
             cost=cost,
             bit_error_rate=max(rates, default=None),
-            uncorrectable=uncorrectable,
-            serials=tuple(serials),
-            suspect=suspect_of(grade, suspects),
-            unmeasured=tuple(unmeasured),
+            uncorrectable=sum(end.errors.uncorrectable for end in ends),
+            serials=tuple(dict.fromkeys(port.serial for port in ports if port.serial)),
+            suspect=suspect_of(grade, [port.suspect for port in ports]),
+            unmeasured=tuple(not_measured(end) for end in ends if end.errors.unmeasured),
         )
 
     def _end(self, device: str, index: int) -> GradedEnd:
         return GradedEnd(device, self._fabric.ports_of[device][index].name)
 
-    def _ends(
-        self, link: Link, limits: LinkLimits, readings: Mapping[str, SwitchLinks], serials: dict[str, None]
-    ) -> Iterator[_PortReading]:
-        """Yield the ends of a link at switches: what a node counts is not read."""
+    def _ends(self, link: Link, limits: LinkLimits, readings: Mapping[str, SwitchLinks]) -> Iterator[_PortReading]:
+        """Yield the ends of a link at switches; the counters of nodes are not read."""
         for device, index in ((link.lower, link.lower_port), (link.upper, link.upper_port)):
             if device not in self._fabric.switch_of:
                 continue
@@ -208,11 +203,12 @@ class LinkGrader:
                 unread = EndReading(name, LinkErrors("its switch could not be read"))
                 yield _PortReading(unread, SuspectEnd(name, (), errors=False, copper=None))
                 continue
-            yield self._end_reading(name, device, index, limits, readings[device], serials)
+            yield self._end_reading(name, device, index, limits, readings[device])
 
     def _end_reading(
-        self, name: str, device: str, index: int, limits: LinkLimits, reading: SwitchLinks, serials: dict[str, None]
+        self, name: str, device: str, index: int, limits: LinkLimits, reading: SwitchLinks
     ) -> _PortReading:
+        """Return an end by its counters, and by the state and the module of its port if the switch reported them."""
         port = self._fabric.switch_of[device].panel.ports[index]
         errors = port_errors(
             counters_of(reading.before, port.name),
@@ -224,24 +220,28 @@ class LinkGrader:
         at = time_of(reading.after)
         memory = self._memory.setdefault(name, PortMemory())
         samples = _remembered(memory, errors, at, limits)
-        poor = bool(errors.uncorrectable) or (errors.bit_error_rate or 0.0) >= limits.watch
+        has_errors = bool(errors.uncorrectable) or (errors.bit_error_rate or 0.0) >= limits.watch
         state = reading.ports.get(port.name)
         if not isinstance(state, Mapping):
-            unknown = SuspectEnd(name, (), errors=poor, copper=None)
+            unknown = SuspectEnd(name, (), errors=has_errors, copper=None)
             return _PortReading(EndReading(name, errors, samples), unknown)
         module, lanes = self._cages.module(device, index, reading.ports)
-        if module.serial:
-            serials[module.serial] = None
         optics: list[Reason] = []
         if self._policy.optics:
             optics = optics_reasons(name, module, lanes)
         planned = self._modules.get((device, index))
         if planned is not None:
             optics += part_reasons(name, module, planned)
-        flaps = _flaps(memory, state, at, self._policy.flap_hours)
-        end = EndReading(name, errors, samples, flaps, state.get("oper_status") == "down", optics)
-        suspect = SuspectEnd(name, breaches_of(module, lanes), errors=poor, copper=module.is_copper)
-        return _PortReading(end, suspect)
+        end = EndReading(
+            name=name,
+            errors=errors,
+            samples=samples,
+            flaps=_flaps(memory, state, at, self._policy.flap_hours),
+            down=state.get("oper_status") == "down",
+            optics=optics,
+        )
+        suspect = SuspectEnd(name, breaches_of(module, lanes), errors=has_errors, copper=module.is_copper)
+        return _PortReading(end, suspect, module.serial)
 
 
 def counters_of(reading: Mapping[str, Any], port: str) -> dict[str, int] | None:
@@ -273,13 +273,14 @@ def _remembered(memory: PortMemory, errors: LinkErrors, at: float, limits: LinkL
 
 
 def _flaps(memory: PortMemory, state: Mapping[str, Any], at: float, hours: int) -> int:
-    flaps = 0
+    """Return how often a link went down within ``hours``, since it was repaired; 0 without the time of the reading."""
     if isnan(at):
-        return flaps
-    count = str(state.get("flap_count", ""))
-    if count.isdecimal():
-        flaps = flaps_within(memory, at, int(count), hours)
-    # Before the first reading only the time of the last flap is known.
+        return 0
+    flaps = 0
+    transitions = str(state.get("flap_count", ""))
+    if transitions.isdecimal():
+        flaps = flaps_within(memory, at, int(transitions), hours)
+    # Of flaps before the first reading only the time of the last one is known.
     try:
         down_at = timegm(strptime(str(state.get("last_down_time", "")), _DOWN_TIME))
     except ValueError:

@@ -1,4 +1,4 @@
-"""What the loss of each cable costs, by the failure analysis; alike cables are computed once."""
+"""What the loss of each cable costs, by the failure analysis; equal cables are computed once."""
 
 from collections.abc import Mapping, Sequence
 
@@ -26,9 +26,11 @@ def costs_of_cables(fabric: Fabric, cables: CableLinks) -> dict[str, Cost]:
     parts = without_cards(components(fabric))
     symmetry = Symmetry(parts)
     costs = Costs(fabric, symmetry)
+    # By the lower end of a link.
     color_of = {}
     component_of = {}
     for color, component in zip(symmetry.colors, parts, strict=True):
+        # The failure of a link alone, without a switch.
         if component.down and not component.out:
             (link,) = component.down
             color_of[link.lower, link.lower_port] = color
@@ -36,10 +38,10 @@ def costs_of_cables(fabric: Fabric, cables: CableLinks) -> dict[str, Cost]:
     cost_of_kind: dict[tuple[int, ...], Cost] = {}
     result = {}
     for name, links in cables.items():
-        places = [(link.lower, link.lower_port) for link in links]
-        # Links of one cable share a device, so cables whose links have the same colors are alike.
-        kind = tuple(sorted(color_of[place] for place in places))
+        ends = [(link.lower, link.lower_port) for link in links]
+        # Links of one cable share a device, so cables whose links have the same colors cost the same.
+        kind = tuple(sorted(color_of[end] for end in ends))
         if kind not in cost_of_kind:
-            cost_of_kind[kind] = costs.of([component_of[place] for place in places])
+            cost_of_kind[kind] = costs.of([component_of[end] for end in ends])
         result[name] = cost_of_kind[kind]
     return result

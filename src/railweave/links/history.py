@@ -18,13 +18,20 @@ from railweave.links.trend import Sample, kept
 _VERSION = 1
 
 
+class TransitionCount(NamedTuple):
+    """How often a port went up or down since its switch booted, at a time in Unix seconds."""
+
+    at: float
+    value: int
+
+
 @dataclass(slots=True)
 class PortMemory:
     """What is remembered of one port."""
 
     samples: list[Sample] = field(default_factory=list)
-    # The switch's counter of transitions when it changed, with Unix seconds.
-    transitions: list[tuple[float, int]] = field(default_factory=list)
+    # One for each change of the counter.
+    transitions: list[TransitionCount] = field(default_factory=list)
     # In Unix seconds; before that the port was repaired, so it flapped. Not kept in the file.
     since: float = 0.0
 
@@ -52,7 +59,8 @@ def read_memory(text: str) -> Memory | None:
         memory = {}
         for name, port in document["ports"].items():
             samples = [Sample(float(at), float(rate)) for at, rate in port["samples"]]
-            memory[name] = PortMemory(samples, [(float(at), int(count)) for at, count in port["transitions"]])
+            transitions = [TransitionCount(float(at), int(count)) for at, count in port["transitions"]]
+            memory[name] = PortMemory(samples, transitions)
     except (ValueError, TypeError, KeyError, AttributeError):
         return None
     return memory
@@ -63,16 +71,16 @@ def flaps_within(port: PortMemory, at: float, transitions: int, hours: float) ->
 
     A smaller count is of a switch that booted: nothing is known of what was before.
     """
-    if port.transitions and transitions < port.transitions[-1][1]:
+    if port.transitions and transitions < port.transitions[-1].value:
         port.transitions.clear()
-    if not port.transitions or port.transitions[-1][1] != transitions:
-        port.transitions.append((at, transitions))
+    if not port.transitions or port.transitions[-1].value != transitions:
+        port.transitions.append(TransitionCount(at, transitions))
     start = at - hours * 3600
-    # The last count before the window is what it began with.
-    while len(port.transitions) > 1 and port.transitions[1][0] <= start:
+    # The window begins with the last count before it; older ones are dropped.
+    while len(port.transitions) > 1 and port.transitions[1].at <= start:
         del port.transitions[0]
     # Down and up are a transition each (portsorch.cpp).
-    return (transitions - port.transitions[0][1] + 1) // 2
+    return (transitions - port.transitions[0].value + 1) // 2
 
 
 class HistoryLine(NamedTuple):
@@ -133,17 +141,20 @@ class Offender(NamedTuple):
 
 def offenders(history: Iterable[HistoryLine], today: date, policy: LinkPolicy) -> list[Offender]:
     """Return the repeat offenders of the last days, those with the most days first."""
-    first = (today - timedelta(days=policy.offender_window_days - 1)).isoformat()
-    days: dict[tuple[str, str], set[str]] = defaultdict(set)
-    cables: dict[tuple[str, str], set[str]] = defaultdict(set)
+    first_day = (today - timedelta(days=policy.offender_window_days - 1)).isoformat()
+    # By the kind and the name of a part.
+    days_of: dict[tuple[str, str], set[str]] = defaultdict(set)
+    cables_of: dict[tuple[str, str], set[str]] = defaultdict(set)
     for line in history:
-        if not first <= line.day <= today.isoformat():
+        if not first_day <= line.day <= today.isoformat():
             continue
-        for key in (("cable", line.cable), *(("optic", serial) for serial in line.serials)):
-            days[key].add(line.day)
-            cables[key].add(line.cable)
-    repeated = []
-    for (kind, name), of_part in days.items():
-        if len(of_part) >= policy.offender_days:
-            repeated.append(Offender(kind, name, len(of_part), tuple(sorted(cables[kind, name]))))
-    return sorted(repeated, key=lambda offender: (-offender.days, offender.kind, offender.name))
+        optics = [("optic", serial) for serial in line.serials]
+        for part in (("cable", line.cable), *optics):
+            days_of[part].add(line.day)
+            cables_of[part].add(line.cable)
+    repeat_offenders = []
+    for part, days in days_of.items():
+        if len(days) >= policy.offender_days:
+            kind, name = part
+            repeat_offenders.append(Offender(kind, name, len(days), tuple(sorted(cables_of[part]))))
+    return sorted(repeat_offenders, key=lambda offender: (-offender.days, offender.kind, offender.name))

@@ -13,8 +13,8 @@ from typing import Any, NamedTuple
 from railweave.cabling.modules import Modules
 from railweave.fabric.model import Fabric
 from railweave.links.grades import Grade, Reason, grade_of
-from railweave.links.grading import GradedCable, LinkGrader, SwitchLinks, counters_of, time_of
-from railweave.links.history import Memory, PortMemory
+from railweave.links.grading import GradedCable, GradedEnd, LinkGrader, SwitchLinks, counters_of, time_of
+from railweave.links.history import Memory, PortMemory, TransitionCount
 
 # The rate after a repair is within a decade of the one before (sonic-mgmt issue 26555).
 _SETTLED = 10
@@ -42,10 +42,10 @@ class Soak:
         """``cable_names`` are of all links; ``modules`` are those of the bill of materials."""
         self._memory: Memory = {}
         self._grader = LinkGrader(fabric, cable_names, self._memory, modules)
-        self._ends: dict[str, list[tuple[str, str]]] = {}
+        # The ends of each cable at switches.
+        self._ends: dict[str, list[GradedEnd]] = {}
         for name in cables:
-            ends = self._grader.ends(name)
-            self._ends[name] = [(end.device, end.port) for end in ends if end.device in fabric.switch_of]
+            self._ends[name] = [end for end in self._grader.ends(name) if end.device in fabric.switch_of]
         self._readings: list[SoakReading] = []
         self._graded: dict[str, list[GradedCable]] = {}
         # Why a cable was not measured all the time: the first reason.
@@ -70,8 +70,9 @@ class Soak:
         """Return by cable why it was not measured all the time."""
         unmeasured = dict(self._unmeasured)
         for name in self._ends:
-            if name not in unmeasured and (why := self._stands_still(name)):
-                unmeasured[name] = why
+            reason = self._stands_still(name)
+            if reason:
+                unmeasured.setdefault(name, reason)
         return unmeasured
 
     def add(self, reading: SoakReading) -> None:
@@ -84,17 +85,16 @@ class Soak:
         links = {}
         for device in self.switches:
             if device in before.counters and device in reading.counters:
-                links[device] = SwitchLinks(
-                    before.counters[device], reading.counters[device], reading.ports.get(device, {})
-                )
+                ports = reading.ports.get(device, {})
+                links[device] = SwitchLinks(before.counters[device], reading.counters[device], ports)
         for port in self._memory.values():
             # Each reading is judged by itself: a median would hide the worst.
             port.samples.clear()
         for cable in self._grader.grade(links, self._ends):
             self._graded.setdefault(cable.cable, []).append(cable)
-            why = next(iter(cable.unmeasured), "") or self._flaps_unseen(cable.cable, before, reading)
-            if why:
-                self._unmeasured.setdefault(cable.cable, f"reading {self.readings}: {why}")
+            reasons = [*cable.unmeasured, self._flaps_unseen(cable.cable, before, reading)]
+            if reasons[0]:
+                self._unmeasured.setdefault(cable.cable, f"reading {self.readings}: {reasons[0]}")
 
     def worst(self) -> tuple[GradedCable, ...]:
         """Return each cable as its worst reading graded it; there is at least one."""
@@ -112,29 +112,31 @@ class Soak:
                     memory.since = at
                 count = _transitions(reading, device, port)
                 if count is not None:
-                    memory.transitions.append((at, count))
+                    memory.transitions.append(TransitionCount(at, count))
                 self._memory[f"{device}:{port}"] = memory
 
     def _flaps_unseen(self, cable: str, before: SoakReading, after: SoakReading) -> str:
         """Return why a flap between two readings may have gone unseen; empty if it would have been seen."""
         for device, port in self._ends[cable]:
             end = f"{device}:{port}"
-            earlier = _transitions(before, device, port)
-            later = _transitions(after, device, port)
-            if earlier is None or later is None:
+            count_before = _transitions(before, device, port)
+            count_after = _transitions(after, device, port)
+            if count_before is None or count_after is None:
                 return f"{end} reports no flap_count (SONiC does from 202311 on)"
-            if later < earlier:
+            if count_after < count_before:
                 return f"{end} counts flaps anew: its switch restarted"
         return ""
 
     def _stands_still(self, cable: str) -> str:
         """Return which end has the counters of the first reading in the last one; empty if none has."""
+        if self.readings == 0:
+            return ""
         first = self._readings[0].counters
         last = self._readings[-1].counters
         for device, port in self._ends[cable]:
-            if device in first and device in last and self.readings:
+            if device in first and device in last:
                 row = counters_of(first[device], port)
-                # LLDP sends and receives a frame every 30 seconds, drained or not.
+                # They should differ: LLDP sends and receives a frame every 30 seconds, drained or not.
                 if row is not None and row == counters_of(last[device], port):
                     return f"{device}:{port} has the same counters in all readings"
         return ""
@@ -161,7 +163,7 @@ def worst_reading(readings: Sequence[GradedCable]) -> GradedCable:
 
 
 def _varied(readings: Sequence[GradedCable]) -> Iterator[Reason]:
-    # No error at all is a rate too.
+    """Yield a reason if the error rate varied by more than a decade; a rate of 0 counts as measured."""
     rates = [cable.bit_error_rate for cable in readings if cable.bit_error_rate is not None]
     if rates and max(rates) > _SETTLED * max(min(rates), _MEASURABLE):
         yield Reason(Grade.C, f"its bit error rate varied from {min(rates):.1e} to {max(rates):.1e}")

@@ -6,8 +6,6 @@ from typing import NamedTuple
 from railweave.links.grades import Grade
 from railweave.links.optics import OpticsBreach
 
-_BOTH = 2
-
 
 class SuspectEnd(NamedTuple):
     """One end of a cable that is poor."""
@@ -32,6 +30,7 @@ def suspect_of(grade: Grade, ends: Sequence[SuspectEnd]) -> str:
 
 
 def _by_optics(ends: Sequence[SuspectEnd]) -> str:
+    """Return the part that readings of modules point to: heat, then a fading laser, then missing light."""
     hot = [end.name for end in ends if _has(end, "temp", "high")]
     if hot:
         return f"cooling at {' and '.join(hot)}"
@@ -45,14 +44,15 @@ def _by_optics(ends: Sequence[SuspectEnd]) -> str:
 
 
 def _by_errors(ends: Sequence[SuspectEnd]) -> str:
+    """Return the part that the errors point to: if one end of two counts them, what is between it and the other."""
     if any(end.copper for end in ends):
         return "copper cable"
-    counting = [end for end in ends if end.errors]
-    # A node's end is not read: without a second end nothing is known of the far module.
-    if len(counting) != 1 or len(ends) != _BOTH:
+    ends_with_errors = [end for end in ends if end.errors]
+    ends_without_errors = [end for end in ends if not end.errors]
+    # A node's end is not read, so nothing is known of its module.
+    if len(ends_with_errors) != 1 or len(ends_without_errors) != 1:
         return ""
-    (other,) = (end for end in ends if end is not counting[0])
-    return f"fiber towards {counting[0].name}, or the module of {other.name}"
+    return f"fiber towards {ends_with_errors[0].name}, or the module of {ends_without_errors[0].name}"
 
 
 def _has(end: SuspectEnd, name: str, side: str) -> bool:

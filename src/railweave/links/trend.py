@@ -33,6 +33,15 @@ class Sample(NamedTuple):
     bit_error_rate: float
 
 
+class TrendPoint(NamedTuple):
+    """The mean error rate of a part of a window."""
+
+    # Before the end of the window, so negative.
+    hour: float
+    # log10 of the bit error rate.
+    value: float
+
+
 def level(samples: Sequence[Sample]) -> float:
     """Return the present bit error rate: the median of the last samples, so that a single peak grades nothing."""
     return _median_of_last(samples, _LEVEL_SAMPLES, _LEVEL_S)
@@ -59,26 +68,27 @@ def hours_until(samples: Sequence[Sample], bit_error_rate: float) -> float | Non
 
 
 def _hours_by_window(samples: Sequence[Sample], target: float, window_h: float) -> float | None:
+    """Return the hours until the trend of one window reaches ``target`` (log10 of a rate); None if it does not rise."""
     if not samples:
         return None
-    end = samples[-1].at
-    points = _buckets(samples, end, window_h)
+    points = _buckets(samples, samples[-1].at, window_h)
     middle = -window_h / 2
-    early = [point for point in points if point[0] <= middle]
-    late = [point for point in points if point[0] > middle]
+    first_half = [point for point in points if point.hour <= middle]
+    second_half = [point for point in points if point.hour > middle]
     # A slope of fewer than three points is noise.
-    if len(early) < _BUCKETS // 4 or len(late) < _BUCKETS // 4:
+    least_points = _BUCKETS // 4
+    if len(first_half) < least_points or len(second_half) < least_points:
         return None
-    slope = min(_slope(early), _slope(late), _slope(points))
+    slope = min(_slope(first_half), _slope(second_half), _slope(points))
     if slope <= 0:
         return None
-    late_hour, late_value = _mean(late)
-    present = late_value - slope * late_hour
-    return max(0.0, (target - present) / slope)
+    mean = _mean(second_half)
+    present_value = mean.value - slope * mean.hour
+    return max(0.0, (target - present_value) / slope)
 
 
-def _buckets(samples: Sequence[Sample], end: float, window_h: float) -> list[tuple[float, float]]:
-    """Return hours before the end (negative) and log10 of the mean rate, for each part of the window that has any."""
+def _buckets(samples: Sequence[Sample], end: float, window_h: float) -> list[TrendPoint]:
+    """Return a point for each part of a window that has samples with errors, the last part first."""
     part_s = window_h * HOUR_S / _BUCKETS
     counts = [0] * (_BUCKETS + 1)
     times = [0.0] * (_BUCKETS + 1)
@@ -93,27 +103,27 @@ def _buckets(samples: Sequence[Sample], end: float, window_h: float) -> list[tup
     points = []
     for count, time, rate in zip(counts, times, rates, strict=True):
         if rate > 0:
-            points.append((time / count / HOUR_S, log10(rate / count)))
+            points.append(TrendPoint(time / count / HOUR_S, log10(rate / count)))
     return points
 
 
-def _slope(points: Sequence[tuple[float, float]]) -> float:
-    """Return the slope of the least squares line through points."""
-    mean_hour, mean_value = _mean(points)
-    spread = 0.0
-    product = 0.0
+def _slope(points: Sequence[TrendPoint]) -> float:
+    """Return the slope of the least squares line through points, 0 if all are at one time."""
+    mean = _mean(points)
+    variance = 0.0
+    covariance = 0.0
     for hour, value in points:
-        spread += (hour - mean_hour) ** 2
-        product += (hour - mean_hour) * (value - mean_value)
-    if not spread:
+        variance += (hour - mean.hour) ** 2
+        covariance += (hour - mean.hour) * (value - mean.value)
+    if not variance:
         return 0.0
-    return product / spread
+    return covariance / variance
 
 
-def _mean(points: Sequence[tuple[float, float]]) -> tuple[float, float]:
-    hours = sum(hour for hour, _ in points)
-    values = sum(value for _, value in points)
-    return hours / len(points), values / len(points)
+def _mean(points: Sequence[TrendPoint]) -> TrendPoint:
+    hours = sum(point.hour for point in points)
+    values = sum(point.value for point in points)
+    return TrendPoint(hours / len(points), values / len(points))
 
 
 def kept(samples: Sequence[Sample]) -> list[Sample]:
