@@ -53,11 +53,11 @@ def failures(fabric: Fabric) -> Failures:
     ]
     count = len(parts)
     return Failures(
-        fabric.name,
-        count,
-        count * (count - 1) // 2,
-        (*singles, *sorted(pairs, key=_order)),
-        lossless_classes(fabric),
+        fabric=fabric.name,
+        singles=count,
+        pairs=count * (count - 1) // 2,
+        classes=(*singles, *sorted(pairs, key=_order)),
+        lossless=lossless_classes(fabric),
     )
 
 
@@ -106,9 +106,11 @@ def single_failures(fabric: Fabric) -> tuple[FailureClass, ...]:
 
 
 def _singles(symmetry: Symmetry, costs: Costs) -> tuple[FailureClass, ...]:
-    classes = [
-        FailureClass(single.count, (single.example,), (), costs.of((single.example,))) for single in symmetry.singles()
-    ]
+    """Return the classes of single failures, the worst first."""
+    classes = []
+    for single in symmetry.singles():
+        failed = (single.example,)
+        classes.append(FailureClass(single.count, failed, (), costs.of(failed)))
     return tuple(sorted(classes, key=_order))
 
 

@@ -71,11 +71,12 @@ def availability(fabric: Fabric, analysis: Failures, rates: Rates) -> Availabili
 
 
 def _outages(classes: tuple[FailureClass, ...], down: Mapping[str, float]) -> tuple[ClassOutage, ...]:
+    """Return the classes of failures that occur, the longest outage first."""
     outages = []
     for failure in classes:
         # Components fail independently of each other, so the parts of the time multiply.
-        both_down = prod(down[component.kind] for component in failure.example)
-        hours = HOURS_A_YEAR * failure.count * both_down
+        all_down = prod(down[component.kind] for component in failure.example)
+        hours = HOURS_A_YEAR * failure.count * all_down
         if hours:
             outages.append(ClassOutage(failure, hours))
     return tuple(sorted(outages, key=lambda outage: outage.hours_per_year, reverse=True))
@@ -90,18 +91,19 @@ def _shared(fabric: Fabric, link: Link, down: Mapping[str, float]) -> tuple[floa
 
 
 def _ports_percent(fabric: Fabric, down: Mapping[str, float]) -> float:
-    whole = 0.0
-    in_service = 0.0
+    """Return the expected percent of the bandwidth of all node ports that is in service."""
+    total_gbps = 0.0
+    in_service_gbps = 0.0
     for link in fabric.links:
         if link.is_access:
-            plane, pod = _shared(fabric, link, down)
-            switch = fabric.switch_of[link.upper].tier.name
-            up = (1 - down[link.kind]) * (1 - down[switch]) * (1 - plane) * (1 - pod)
-            whole += link.speed_gbps
-            in_service += link.speed_gbps * up
-    if not whole:
+            plane_down, pod_down = _shared(fabric, link, down)
+            switch_down = down[fabric.switch_of[link.upper].tier.name]
+            up = (1 - down[link.kind]) * (1 - switch_down) * (1 - plane_down) * (1 - pod_down)
+            total_gbps += link.speed_gbps
+            in_service_gbps += link.speed_gbps * up
+    if not total_gbps:
         return 100
-    return 100 * in_service / whole
+    return 100 * in_service_gbps / total_gbps
 
 
 def _cut_off(fabric: Fabric, host: Host, down: Mapping[str, float]) -> float:
@@ -109,18 +111,21 @@ def _cut_off(fabric: Fabric, host: Host, down: Mapping[str, float]) -> float:
 
     A node is in one pod, whose outage takes all of its links.
     """
-    by_plane: dict[int, dict[str, list[Link]]] = {}
+    # By plane, then by switch.
+    links_of: dict[int, dict[str, list[Link]]] = {}
     for link in fabric.uplinks_of[host.name]:
-        by_plane.setdefault(link.plane, {}).setdefault(link.upper, []).append(link)
-    if not by_plane:
+        links_of.setdefault(link.plane, {}).setdefault(link.upper, []).append(link)
+    if not links_of:
         return 0
-    planes = 1.0
-    plane_down = pod_down = 0.0
-    for switches in by_plane.values():
-        lost = 1.0
+    plane_down = 0.0
+    pod_down = 0.0
+    all_planes_out = 1.0
+    for switches in links_of.values():
+        all_switches_out = 1.0
         for upper, links in switches.items():
             plane_down, pod_down = _shared(fabric, links[0], down)
             switch_down = down[fabric.switch_of[upper].tier.name]
-            lost *= switch_down + (1 - switch_down) * prod(down[link.kind] for link in links)
-        planes *= plane_down + (1 - plane_down) * lost
-    return pod_down + (1 - pod_down) * planes
+            all_links_out = prod(down[link.kind] for link in links)
+            all_switches_out *= switch_down + (1 - switch_down) * all_links_out
+        all_planes_out *= plane_down + (1 - plane_down) * all_switches_out
+    return pod_down + (1 - pod_down) * all_planes_out

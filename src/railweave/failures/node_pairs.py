@@ -20,6 +20,16 @@ PortKey = tuple[int, int | None, int]
 """What a port has in common with that of another node which it talks to: plane, rail and its number among these."""
 
 
+class _LeafPort(NamedTuple):
+    """A port of a node, with the leaf and the speed of its cable."""
+
+    key: PortKey
+    leaf: str
+    speed_gbps: int
+    # The first of the ports that stand in for each other.
+    end: PortKey
+
+
 class _Attached(NamedTuple):
     """Nodes on the same leaves: the leaf and the speed in Gb/s of each port, and the nodes. ``ends`` are the ports that
     stand in for each other, by the first of them: those of a NIC that several leaves share, else each port alone.
@@ -68,20 +78,20 @@ class NodePairs:
         self._pairs = pairs
         self._pod_of = {leaf.name: leaf.pod for leaf in pairs.lowest}
         self._key_of: dict[Link, PortKey] = {}
-        nodes_at: dict[tuple[tuple[PortKey, str, int, PortKey], ...], list[str]] = {}
+        nodes_at: dict[tuple[_LeafPort, ...], list[str]] = {}
         for host in fabric.hosts:
             numbers: Counter[tuple[int, int | None]] = Counter()
-            place = []
-            first: dict[int, PortKey] = {}
+            ports = []
+            first_of_nic: dict[int, PortKey] = {}
             for link in fabric.uplinks_of[host.name]:
                 key = (link.plane, link.rail, numbers[link.plane, link.rail])
                 numbers[link.plane, link.rail] += 1
                 self._key_of[link] = key
                 nic = fabric.nic_address(link)
-                end = key if nic is None else first.setdefault(nic, key)
-                place.append((key, link.upper, link.speed_gbps, end))
-            nodes_at.setdefault(tuple(place), []).append(host.name)
-        self._attached = [_attached(place, nodes, number) for number, (place, nodes) in enumerate(nodes_at.items())]
+                end = key if nic is None else first_of_nic.setdefault(nic, key)
+                ports.append(_LeafPort(key, link.upper, link.speed_gbps, end))
+            nodes_at.setdefault(tuple(ports), []).append(host.name)
+        self._attached = [_attached(ports, nodes, number) for number, (ports, nodes) in enumerate(nodes_at.items())]
         self._shared: dict[tuple[int, int], Sequence[_SharedEnd]] = {}
         """The ends that two places share, by their numbers."""
         self._are_single: dict[tuple[int, int], bool] = {}
@@ -183,12 +193,12 @@ class NodePairs:
         return min(own_gbps, other.at.end_gbps(far)) * whole / own_gbps
 
 
-def _attached(place: Iterable[tuple[PortKey, str, int, PortKey]], nodes: Iterable[str], number: int) -> _Attached:
+def _attached(ports: Iterable[_LeafPort], nodes: Iterable[str], number: int) -> _Attached:
     switches: dict[PortKey, str] = {}
     gbps: dict[PortKey, int] = {}
     ends: dict[PortKey, tuple[PortKey, ...]] = {}
-    for key, leaf, speed_gbps, end in place:
-        switches[key] = leaf
-        gbps[key] = speed_gbps
-        ends[end] = (*ends.get(end, ()), key)
+    for port in ports:
+        switches[port.key] = port.leaf
+        gbps[port.key] = port.speed_gbps
+        ends[port.end] = (*ends.get(port.end, ()), port.key)
     return _Attached(switches, gbps, tuple(nodes), ends, number)

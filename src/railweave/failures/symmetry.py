@@ -11,6 +11,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import NamedTuple
 
 from railweave.failures.components import Component, SharedPart
 
@@ -36,6 +37,16 @@ class PairClass:
 
     count: int
     example: tuple[Component, Component]
+    shared: tuple[str, ...]
+
+
+class Partners(NamedTuple):
+    """Components that form equal pairs with one component."""
+
+    count_of_each: int
+    # The place of the first of them.
+    first: int
+    # The kinds of the blocks that both share.
     shared: tuple[str, ...]
 
 
@@ -76,13 +87,13 @@ class Symmetry:
         """
         counts = Counter(self.colors)
         for place in self._first():
-            own = self.colors[place]
-            for partners, first, shared in self._partners(place):
-                pairs = counts[own] * partners
-                if self.colors[first] == own:
+            color = self.colors[place]
+            for partners in self._partners(place):
+                pairs = counts[color] * partners.count_of_each
+                if self.colors[partners.first] == color:
                     # Both ends are of this class, so each pair was counted twice.
                     pairs //= 2
-                yield PairClass(pairs, (self._components[place], self._components[first]), shared)
+                yield PairClass(pairs, (self._components[place], self._components[partners.first]), partners.shared)
 
     def _first(self) -> list[int]:
         """Return the place of the first component of each color."""
@@ -91,21 +102,21 @@ class Symmetry:
             first.setdefault(color, place)
         return list(first.values())
 
-    def _partners(self, place: int) -> Iterator[tuple[int, int, tuple[str, ...]]]:
-        """Yield number, first and shared kinds of the alike partners of a component, of its own or a later color."""
-        own = self.colors[place]
+    def _partners(self, place: int) -> Iterator[Partners]:
+        """Yield the classes of partners of a component; those of an earlier color have been paired with it before."""
         component = self._components[place]
         counts: Counter[tuple[int, Relation]] = Counter()
         first: dict[tuple[int, Relation], int] = {}
-        for other, color in enumerate(self.colors):
-            if color < own or other == place:
+        for partner, color in enumerate(self.colors):
+            if color < self.colors[place] or partner == place:
                 continue
-            kind = (color, self._relation(component, self._components[other]))
+            kind = (color, self._relation(component, self._components[partner]))
             counts[kind] += 1
-            first.setdefault(kind, other)
+            first.setdefault(kind, partner)
         for kind, count in counts.items():
             _, relation = kind
-            yield count, first[kind], tuple(sorted({block_kind for block_kind, *_ in relation}))
+            shared_kinds = {block_kind for block_kind, *_ in relation}
+            yield Partners(count, first[kind], tuple(sorted(shared_kinds)))
 
     def _relation(self, component: Component, other: Component) -> Relation:
         """Return what two components have in common, the same from either of them."""
@@ -114,12 +125,12 @@ class Symmetry:
             return ()
         if not component.counts and not other.counts:
             return tuple(sorted((block.kind, self.block_colors[block], 1, 1) for block in shared))
-        counted = [
+        from_component = [
             (block.kind, self.block_colors[block], component.counts.get(block, 1), other.counts.get(block, 1))
             for block in shared
         ]
-        turned = ((kind, color, last, first) for kind, color, first, last in counted)
-        return min(tuple(sorted(counted)), tuple(sorted(turned)))
+        from_other = [(kind, color, other_links, links) for kind, color, links, other_links in from_component]
+        return min(tuple(sorted(from_component)), tuple(sorted(from_other)))
 
 
 def _refine(components: Sequence[Component]) -> tuple[Colors, Mapping[SharedPart, int]]:
