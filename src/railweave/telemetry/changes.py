@@ -79,17 +79,18 @@ def _limits_of(rule: AlertRule) -> Iterator[ScrapedMetric]:
 def _change(
     rule: AlertRule, metric: ScrapedMetric, gone: Mapping[str, str], new: Mapping[str, str]
 ) -> AlertChange | None:
-    both = sorted(gone.keys() & new.keys())
-    changed = both
+    """Return how a threshold of a rule changes, by its old and new values; None if the alert stays the same."""
+    with_new_value = sorted(gone.keys() & new.keys())
+    added = len(new) - len(with_new_value)
+    removed = len(gone) - len(with_new_value)
+    changed = with_new_value
     if metric is not rule.limit.metric and metric not in _AMOUNTS_IN_CONDITIONS:
         # The condition selects queues that have such a threshold, whatever its value is.
         changed = []
-    added = len(new) - len(both)
-    removed = len(gone) - len(both)
     if not (changed or added or removed):
         return None
-    first = None
+    first_change = None
     if changed:
         labels = changed[0]
-        first = LimitChange(labels, gone[labels], new[labels])
-    return AlertChange(rule.code, rule.name, metric.name, len(changed), added, removed, first)
+        first_change = LimitChange(labels, gone[labels], new[labels])
+    return AlertChange(rule.code, rule.name, metric.name, len(changed), added, removed, first_change)

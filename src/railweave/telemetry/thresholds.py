@@ -133,18 +133,18 @@ class Thresholds:
                 headroom_bytes = division.headroom_bytes
                 shared_bytes = division.shared_bytes
         return SwitchThresholds(
-            switch,
-            pools,
-            headroom_bytes,
-            shared_bytes,
-            self._watchdog(switch),
+            switch=switch,
+            pools=pools,
+            headroom_bytes=headroom_bytes,
+            shared_bytes=shared_bytes,
+            watchdog=self._watchdog(switch),
             sessions=len(fabric.fabric_links_of(switch.name)),
             next_hops=len(fabric.uplinks_of[switch.name]),
             ports=tuple(self._cabled_ports(switch, plan)),
         )
 
     def _plan(self, switch: Switch) -> BufferPlan | None:
-        """Return the buffer plan of a switch, the same object for alike switches."""
+        """Return the buffer plan of a switch, the same object for switches with equal plans."""
         tier = switch.tier
         longest_m = max(self.fabric.lengths_m_of(switch.name), default=0)
         key = (id(switch.panel), tier.level, tier.entry, longest_m)
@@ -194,7 +194,7 @@ class Thresholds:
         return kinds_of
 
     def _port(self, plan: BufferPlan | None, kind: int, port: SwitchPort, link: Link) -> PortThresholds:
-        """Return the thresholds of a port of a kind, the same object for alike ports: a fabric has half a million."""
+        """Return the thresholds of a port of a kind; equal ports, half a million of them, share one object."""
         key = (id(plan), kind, self._kinds_of[link.upper][link.upper_port], link.length_m)
         thresholds = self._ports.get(key)
         if thresholds is None:
@@ -207,24 +207,25 @@ class Thresholds:
         return thresholds
 
     def _queues(self, plan: BufferPlan | None, speed_gbps: int, length_m: int) -> Iterator[QueueLimits]:
+        """Yield the thresholds of the queues that mark, in the order of their numbers."""
         policies = self.fabric.policies
         for traffic_class in sorted(policies.classes, key=lambda traffic_class: traffic_class.priority):
             if not traffic_class.marks:
                 continue
             marking = choose_marking(traffic_class, speed_gbps, policies.marking, plan).thresholds
-            starts: dict[str, int] = {}
+            pfc_start_bytes: dict[str, int] = {}
             headroom_bytes = None
             if traffic_class.lossless and plan is not None:
-                starts = {"1": plan.limits.single_bytes, "all": plan.limits.all_bytes}
-                room = plan.headroom.get((speed_gbps, length_m))
-                if isinstance(room, Headroom):
-                    headroom_bytes = room.xoff_bytes
+                pfc_start_bytes = {"1": plan.limits.single_bytes, "all": plan.limits.all_bytes}
+                headroom = plan.headroom.get((speed_gbps, length_m))
+                if isinstance(headroom, Headroom):
+                    headroom_bytes = headroom.xoff_bytes
             yield QueueLimits(
                 # A class has its queue and its priority group at the number of its priority.
-                traffic_class.priority,
-                marking.minimum_bytes,
-                marking.maximum_bytes,
-                marking.probability_percent or 0,
-                starts,
-                headroom_bytes,
+                queue=traffic_class.priority,
+                kmin_bytes=marking.minimum_bytes,
+                kmax_bytes=marking.maximum_bytes,
+                pmax_percent=marking.probability_percent or 0,
+                pfc_start_bytes=pfc_start_bytes,
+                headroom_bytes=headroom_bytes,
             )

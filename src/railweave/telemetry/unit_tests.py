@@ -42,8 +42,10 @@ def unit_test_files(policy: TelemetryPolicy) -> dict[str, str]:
 
 
 def _test(alert: AlertRule, policy: TelemetryPolicy) -> Mapping[str, Any]:
+    """Return the test of an alert: at the end of a quiet phase, of a firing one, and of a quiet one again."""
     scrape_s = policy.scrape_s
-    phase = -(-alert.window(scrape_s) // scrape_s) + alert.scrapes + _SPARE_SCRAPES
+    window_scrapes = -(-alert.window(scrape_s) // scrape_s)
+    phase = window_scrapes + alert.scrapes + _SPARE_SCRAPES
     labels = _labels_of(alert)
     annotations = alert_entry(alert, policy)["annotations"] | {"summary": alert.summary.format_map(labels)}
     firing = {
