@@ -149,7 +149,7 @@ class Judge:
         judgment = self._judge_state()
         wave.left = judgment.left if wave.left is None else wave.left.worst(judgment.left)
         # A rule that was broken before the rollout does not count against it.
-        if judgment.violation != self._violation_before:
+        if judgment.violation not in ("", self._violation_before):
             wave.violations[judgment.violation] = None
 
     def _judge_state(self) -> _StateJudgment:

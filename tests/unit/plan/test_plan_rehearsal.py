@@ -197,3 +197,18 @@ def test_a_twin_that_plans_otherwise_is_found(lab: Fabric) -> None:
     moved = {**plan.devices, "lab-leaf2": having(plan.devices["lab-leaf2"], running_sha256="another")}
     assert tuple(unlike(plan, plan)) == ()
     assert tuple(unlike(plan, replace(plan, devices=moved))) == ("lab-leaf2",)
+
+
+def test_a_rule_that_the_rollout_mends_is_no_violation_of_a_wave(lab: Fabric) -> None:
+    # A spine is out of service before the rollout, which returns it.
+    plan = replace(plan_of(lab, "lab-spine1", floor=2), out_of_service=("lab-spine1",))
+    judge = judge_of(lab, plan)
+    moments = [
+        RolloutMoment(1, Step.WAVE),
+        RolloutMoment(2, Step.APPLYING, "lab-spine1"),
+        RolloutMoment(4, Step.CONFIRMED, "lab-spine1"),
+        RolloutMoment(5, Step.WAVE),
+        RolloutMoment(8, Step.CONFIRMED, "lab-spine2"),
+    ]
+    assert judge.before == CapacityLeft(50.0, 1, 0)
+    assert [wave.violations for wave in judge.waves(moments, [], workers=4)] == [(), ()]
