@@ -201,7 +201,9 @@ def test_a_twin_that_plans_otherwise_is_found(lab: Fabric) -> None:
 
 def test_a_rule_that_the_rollout_mends_is_no_violation_of_a_wave(lab: Fabric) -> None:
     # A spine is out of service before the rollout, which returns it.
-    plan = replace(plan_of(lab, "lab-spine1", floor=2), out_of_service=("lab-spine1",))
+    plan = plan_of(lab, "lab-spine1", floor=2)
+    spine = having(plan.devices["lab-spine1"], out_of_service=True)
+    plan = replace(plan, devices={**plan.devices, "lab-spine1": spine})
     judge = judge_of(lab, plan)
     moments = [
         RolloutMoment(1, Step.WAVE),
