@@ -45,7 +45,7 @@ def read_as_built(data: bytes, file: str) -> tuple[tuple[AsBuilt, ...], list[Dia
         lines = data.decode("utf-8-sig").splitlines()
     except UnicodeDecodeError:
         return (), [error(CODE, "the file is not UTF-8 text", Where(file), fix="save the table as CSV in UTF-8")]
-    first_line = lines[0] if lines else ""
+    first_line = next(iter(lines), "")
     header = [name.strip() for name in first_line.split(",")]
     missing = [name for name in _NEEDED if name not in header]
     if missing:
