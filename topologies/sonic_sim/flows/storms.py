@@ -156,7 +156,9 @@ class Storms:
             was_paused = state.is_paused
             was_stormed = state.stormed
             self._follow(device, queue, state, storms.get(queue), queue in waiting)
-            if was_paused != state.is_paused or was_stormed != state.stormed:
+            # Another state than before, if swss was started again.
+            followed = self._states[queue]
+            if was_paused != followed.is_paused or was_stormed != followed.stormed:
                 self.version += 1
 
     def _follow(
