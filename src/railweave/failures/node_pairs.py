@@ -20,11 +20,11 @@ PortKey = tuple[int, int | None, int]
 """What a port has in common with that of another node which it talks to: plane, rail and its number among these."""
 
 
-class _LeafPort(NamedTuple):
-    """A port of a node, with the leaf and the speed of its cable."""
+class _PortCable(NamedTuple):
+    """A port of a node, with the switch and the speed of its cable."""
 
     key: PortKey
-    leaf: str
+    switch: str
     speed_gbps: int
     # The first of the ports that stand in for each other.
     end: PortKey
@@ -78,7 +78,7 @@ class NodePairs:
         self._pairs = pairs
         self._pod_of = {leaf.name: leaf.pod for leaf in pairs.lowest}
         self._key_of: dict[Link, PortKey] = {}
-        nodes_at: dict[tuple[_LeafPort, ...], list[str]] = {}
+        nodes_at: dict[tuple[_PortCable, ...], list[str]] = {}
         for host in fabric.hosts:
             numbers: Counter[tuple[int, int | None]] = Counter()
             ports = []
@@ -89,7 +89,7 @@ class NodePairs:
                 self._key_of[link] = key
                 nic = fabric.nic_address(link)
                 end = key if nic is None else first_of_nic.setdefault(nic, key)
-                ports.append(_LeafPort(key, link.upper, link.speed_gbps, end))
+                ports.append(_PortCable(key, link.upper, link.speed_gbps, end))
             nodes_at.setdefault(tuple(ports), []).append(host.name)
         self._attached = [_attached(ports, nodes, number) for number, (ports, nodes) in enumerate(nodes_at.items())]
         self._shared: dict[tuple[int, int], Sequence[_SharedEnd]] = {}
@@ -193,12 +193,12 @@ class NodePairs:
         return min(own_gbps, other.at.end_gbps(far)) * whole / own_gbps
 
 
-def _attached(ports: Iterable[_LeafPort], nodes: Iterable[str], number: int) -> _Attached:
+def _attached(ports: Iterable[_PortCable], nodes: Iterable[str], number: int) -> _Attached:
     switches: dict[PortKey, str] = {}
     gbps: dict[PortKey, int] = {}
     ends: dict[PortKey, tuple[PortKey, ...]] = {}
     for port in ports:
-        switches[port.key] = port.leaf
+        switches[port.key] = port.switch
         gbps[port.key] = port.speed_gbps
         ends[port.end] = (*ends.get(port.end, ()), port.key)
     return _Attached(switches, gbps, tuple(nodes), ends, number)
