@@ -13,6 +13,7 @@ from railweave.links.grades import EndReading, Grade, Reason, grade_of, reasons_
 from railweave.links.history import (
     HistoryLine,
     PortMemory,
+    TransitionCount,
     flaps_within,
     memory_document,
     merged_history,
@@ -163,7 +164,10 @@ def test_an_optic_is_a_repeat_offender_wherever_it_is_plugged() -> None:
 
 
 def test_memory_survives_its_file_and_a_damaged_file_is_none() -> None:
-    memory = {"leaf1:Ethernet0": PortMemory([Sample(1.0, 2e-6)], [(1.0, 3)]), "leaf1:Ethernet4": PortMemory()}
+    memory = {
+        "leaf1:Ethernet0": PortMemory([Sample(1.0, 2e-6)], [TransitionCount(1.0, 3)]),
+        "leaf1:Ethernet4": PortMemory(),
+    }
     assert read_memory(json.dumps(memory_document(memory))) == {"leaf1:Ethernet0": memory["leaf1:Ethernet0"]}
     assert read_memory('{"version": 1, "ports": {"x": 3}}') is None
     assert read_memory("") is None
