@@ -78,7 +78,7 @@ def test_a_path_has_its_answer(path: str, status: HTTPStatus, body: str) -> None
 
 def test_the_format_is_plain_text_and_a_silent_client_delays_nobody() -> None:
     with served() as port, socket.create_connection(("127.0.0.1", port)):
-        connection = http.client.HTTPConnection("127.0.0.1", port, timeout=5)
+        connection = http.client.HTTPConnection("127.0.0.1", port, timeout=30)
         kind = "text/plain; version=0.0.4; charset=utf-8"
         assert get(connection, "/metrics?device=leaf1") == (200, kind, "leaf 1\n")
         # The connection stays open for the next scrape.
@@ -95,11 +95,11 @@ def test_tls_and_a_password_are_needed_where_the_file_says_so(tmp_path: Path) ->
     with served(config) as port, socket.create_connection(("127.0.0.1", port)):
         statuses = []
         for login in ("", "prometheus:wrong", "nobody:correct horse", "prometheus:correct horse"):
-            connection = http.client.HTTPSConnection("127.0.0.1", port, timeout=5, context=trust)
+            connection = http.client.HTTPSConnection("127.0.0.1", port, timeout=30, context=trust)
             statuses.append(get(connection, "/metrics", login)[0])
             connection.close()
         assert statuses == [401, 401, 401, 200]
-        plain = http.client.HTTPConnection("127.0.0.1", port, timeout=5)
+        plain = http.client.HTTPConnection("127.0.0.1", port, timeout=30)
         with pytest.raises((OSError, http.client.HTTPException)):
             get(plain, "/metrics")
         plain.close()
