@@ -269,7 +269,10 @@ def _diagnostic(repeated: _Repeated) -> Diagnostic:
             "202505 on `config reload` refuses a file that has them",
             devices=devices,
         )
-    value, words = _without_secrets(violation)
+    shown = _without_secrets(violation)
+    subject = str(violation.place)
+    if shown.value:
+        subject += f" {shown.value}"
     other_rows = ""
     if violation.rows > 1:
         other_rows = f" and {violation.rows - 1} rows alike"
@@ -278,32 +281,38 @@ def _diagnostic(repeated: _Repeated) -> Diagnostic:
         fix = _MEND_OVERRIDE
     return error(
         "RW411",
-        f"{violation.place}{value}{other_rows}: {words} (YANG models: {models})",
+        f"{subject}{other_rows}: {shown.words} (YANG models: {models})",
         repeated.where,
         fix=fix,
         devices=devices,
     )
 
 
-def _without_secrets(violation: Violation) -> tuple[str, str]:
-    """Return the value, with a space before it, and the model's words, which quote it; secrets are hidden in both."""
+class _ShownViolation(NamedTuple):
+    """What a message may say of a violation: secrets are hidden."""
+
+    # The value of a field; empty for a row or a table, and for an empty value.
+    value: str
+    # The words of the model, which may quote the value or the key.
+    words: str
+
+
+def _without_secrets(violation: Violation) -> _ShownViolation:
+    """Return the value and the model's words of a violation, with secrets hidden."""
     place = violation.place
     has_secret_key = is_secret_key(place.table)
-    if place.field:
-        holds_secret = is_secret(place.table, place.field)
-    else:
-        holds_secret = has_secret_key
+    has_secret_value = is_secret(place.table, place.field) if place.field else has_secret_key
     secrets: list[str] = []
-    if holds_secret:
+    if has_secret_value:
         secrets.append(violation.value)
-        if has_secret_key:
-            secrets.append(place.key)
-    words = shown_text(violation.words, secrets)
-    if not place.field or not violation.value:
-        return "", words
-    if holds_secret:
-        return f" {HIDDEN}", words
-    return f" {violation.value!r}", words
+    if has_secret_key:
+        secrets.append(place.key)
+    value = ""
+    if place.field and violation.value:
+        value = repr(violation.value)
+        if has_secret_value:
+            value = HIDDEN
+    return _ShownViolation(value, shown_text(violation.words, secrets))
 
 
 _MEND_OVERRIDE = "write the override as the YANG model of the table has it"

@@ -104,6 +104,15 @@ def test_a_secret_that_is_refused_is_not_shown() -> None:
     assert found.message.startswith('SNMP_COMMUNITY|(hidden): Value "(hidden)" does not satisfy')
 
 
+def test_a_secret_key_that_a_fault_of_another_field_quotes_is_not_shown() -> None:
+    words = "Leaf TYPE of list entry with key s3krit# is no access type"
+    path = "/m:m/SNMP_COMMUNITY/SNMP_COMMUNITY_1[a='s3krit#']/TYPE"
+    extra = "overrides: {leaf: {SNMP_COMMUNITY: {'s3krit#': {TYPE: XX}}}}\n"
+    (diagnostic,) = check(extra, Judge("202505", "<TYPE>XX", path, words))
+    assert "s3krit" not in diagnostic.message
+    assert diagnostic.message.startswith("SNMP_COMMUNITY|(hidden)|TYPE ")
+
+
 def test_a_table_without_a_model_is_a_warning() -> None:
     (found,) = check("overrides: {lab-spine1: {UNKNOWN: {x: {}}}}\n", Judge("202505"))
     assert (found.code, found.severity, found.devices) == ("RW412", Severity.WARNING, ("lab-spine1",))
