@@ -162,12 +162,17 @@ def image_of(shown: Mapping[str, Any]) -> dict[str, str]:
 
 @decodes("what it shows")
 def observed_of(hostname: str, answer: Mapping[str, Any], last: Observed | None = None) -> Observed | None:
-    """Return the observations in an answer, the ``last`` ones if it has their digest alone; None if it has none."""
+    """Return the observations in an answer, None if it has none.
+
+    If the answer says that nothing changed since ``last``, ``last`` itself is returned.
+    """
     if "observed" not in answer and "counters" not in answer:
         return None
     shown = answer.get("observed", {})
     digest = str(shown.get("digest", ""))
-    if len(shown) == 1 and digest:
+    # In place of unchanged observations the switch sends only their digest.
+    is_unchanged = len(shown) == 1 and digest != ""
+    if is_unchanged:
         if last is None or last.digest != digest:
             raise CommandErrorException(
                 f"{hostname}: its answer leaves out its state, which is not as it was seen last"

@@ -63,15 +63,20 @@ def newly_rejected(
 
     Raises UnavailableError if the checks do not end while ``in_time``.
     """
+    # Most changes are valid, and then the earlier configuration need not be checked.
     if not _faults(after, checker, in_time):
         return []
+    # All earlier faults are needed, however many: one that is left out here would count as new.
     earlier_faults = _faults(before, checker, in_time, most=sys.maxsize, whole=True)
     later_faults = _faults(after, checker, in_time, ignored=frozenset(earlier_faults))
-    # SONiC's message about an invalid number quotes those of other rows, so that it differs with each of them.
+    # The same fault may have another message now: that of an invalid number quotes the numbers of other rows. So a
+    # fault is also an earlier one if its place was faulty before and its row is unchanged.
     earlier_places = {fault.place for fault in earlier_faults}
-    new_faults = [
-        fault for fault in later_faults if fault.place not in earlier_places or _is_changed(fault, before, after)
-    ]
+    new_faults = []
+    for fault in later_faults:
+        is_earlier = fault.place in earlier_places and not _is_changed(fault, before, after)
+        if not is_earlier:
+            new_faults.append(fault)
     return _with_needs(new_faults, after, checker)
 
 

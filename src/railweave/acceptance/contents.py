@@ -13,11 +13,15 @@ def content_of(path: str, most_bytes: int = _LARGEST_BYTES) -> bytes:
         size = os.fstat(descriptor).st_size
         if size > most_bytes:
             raise OSError(errno.EFBIG, "the file is too large for a result")
-        # Less than is asked for is the end of a file.
+        # One byte more than the file has: if it does not come, this was the whole file, in a single read.
         content = os.read(descriptor, size + 1)
-        while len(content) > size:
-            size = len(content)
-            content += os.read(descriptor, size)
+        if len(content) <= size:
+            return content
+        # The file has grown since, or states no size.
+        while rest := os.read(descriptor, len(content)):
+            content += rest
+            if len(content) > most_bytes:
+                raise OSError(errno.EFBIG, "the file is too large for a result")
         return content
     finally:
         os.close(descriptor)

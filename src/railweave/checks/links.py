@@ -32,9 +32,9 @@ HostPorts = Callable[[str, int], PortSettings | None]
 
 
 def overridden_findings(fabric: Fabric, configurator: Configurator, where: Callable[[str], Where]) -> list[Diagnostic]:
-    """Return what does not fit on the links of switches with overrides of tables that decide about links.
+    """Return what does not fit on links, for switches whose overrides set how links behave.
 
-    Without overrides both ends follow from one intent, and fit.
+    The other switches need no check: both ends of their links follow from one intent.
     """
     rows: dict[str, list[Row]] = {}
     for switch in fabric.switches:

@@ -354,14 +354,16 @@ def _least_demand(variant: NodeVariant, form: Form, down_ports: int) -> _Demand 
     """Return what nodes need of leaves with ``down_ports``, None if a leaf has too few ports for one node."""
     stripes = 0
     node_gbps = 0
-    for nodes in variant.intent.nodes:
-        if nodes.leaf is not None or nodes.share_leaves:
+    for entry in variant.intent.nodes:
+        # Nodes on leaves of their own, or on those of others, can only add to the least (`least_switches`).
+        if entry.leaf is not None or entry.share_leaves:
             continue
-        ports = variant.ports_on_a_leaf(nodes, form)
-        if not ports or down_ports < ports:
+        node_ports = variant.ports_on_a_leaf(entry, form)
+        if node_ports == 0 or node_ports > down_ports:
             return None
-        stripes += ceil(nodes.count / (down_ports // ports))
-        node_gbps += nodes.count * ports * variant.down_gbps
+        nodes_of_a_stripe = down_ports // node_ports
+        stripes += ceil(entry.count / nodes_of_a_stripe)
+        node_gbps += entry.count * node_ports * variant.down_gbps
     return _Demand(stripes, node_gbps)
 
 

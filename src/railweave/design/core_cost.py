@@ -29,21 +29,25 @@ class Core(NamedTuple):
 
 
 def core_diagnostics(intent: Intent, layout: Layout) -> list[Diagnostic]:
-    """Return an info if automatic spines and super-spines have more ports than their cables need, with the size of pods
-    that needs the fewest switches."""
+    """Return an info if the design has more spines and super-spines than its cables need.
+
+    Its fix names the size of pods that needs the fewest. There is none if the intent states their number.
+    """
     if layout.super_spines is None or _states_core(intent):
         return []
-    today = Core(layout.pod, len(layout.pods), layout.spines.count, layout.super_spines.count)
-    least = _least(layout)
-    if today.switches <= least.switches:
+    designed = Core(
+        size=layout.pod, pods=len(layout.pods), spines=layout.spines.count, super_spines=layout.super_spines.count
+    )
+    lower_bound = _lower_bound(layout)
+    if designed.switches <= lower_bound.switches:
         return []
     planes = layout.planes
     # The largest of the sizes that cost the same: more nodes reach each other without super-spines.
-    best = min(_cores(layout), key=lambda core: (core.switches, -core.size))
-    message = f"{_switches(today, planes)} are built, and cables take the ports of {_switches(least, planes)}"
-    if best.switches < today.switches:
-        fix = f"in a fabric that is not built yet, use topology.pod: {best.size}: {_switches(best, planes)} in"
-        fix += f" {counted(best.pods, 'pod')}; pods of a running one keep their size"
+    cheapest = min(_cores(layout), key=lambda core: (core.switches, -core.size))
+    message = f"{_switches(designed, planes)} are built, and cables take the ports of {_switches(lower_bound, planes)}"
+    if cheapest.switches < designed.switches:
+        fix = f"in a fabric that is not built yet, use topology.pod: {cheapest.size}: {_switches(cheapest, planes)} in"
+        fix += f" {counted(cheapest.pods, 'pod')}; pods of a running one keep their size"
     else:
         fix = "no other size of pods costs less: uplinks are divided evenly, and every pod has as many spines"
     return [info("RW218", message, intent.where("topology.pod"), fix=fix)]
@@ -57,7 +61,7 @@ def _states_core(intent: Intent) -> bool:
     return bool(topology.spine.count or topology.links_per_pair or topology.reserve.pods)
 
 
-def _least(layout: Layout) -> Core:
+def _lower_bound(layout: Layout) -> Core:
     """Return the fewest switches with ports for the cables of today if pods and even division are ignored."""
     above = layout.spines
     spines = -(-layout.leaf_spine_links // above.ports.down)

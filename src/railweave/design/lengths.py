@@ -174,14 +174,16 @@ class _MediaChoice:
         return [self._error(level, unlinked, rack_layout) for level, unlinked in sorted(self._unlinked.items())]
 
     def _error(self, level: int, unlinked: Sequence[_UnlinkedGroup], rack_layout: RackLayout) -> Diagnostic:
-        group, run = max(unlinked, key=lambda links: links.longest.length_mm)
-        link = run.link
+        """Return the error that no medium joins these links of a level; it names the longest."""
+        farthest = max(unlinked, key=lambda group: group.longest.length_mm)
+        link = farthest.longest.link
+        length_m = farthest.longest.length_mm / 1000
         layer, cabling = self._layers[level]
         lower_rack = rack_layout.places[link.lower].rack
         upper_rack = rack_layout.places[link.upper].rack
         message = (
-            f"no medium spans the {run.length_mm / 1000:.1f} m from {link.lower} in rack {lower_rack} to {link.upper}"
-            f" in rack {upper_rack}: {self._farthest(group)}"
+            f"no medium spans the {length_m:.1f} m from {link.lower} in rack {lower_rack} to {link.upper}"
+            f" in rack {upper_rack}: {self._farthest(farthest.group)}"
         )
         others = len(unlinked) - 1
         if others:

@@ -50,9 +50,10 @@ def port_errors(
     reason = _unmeasured(before, after, seconds, rebooted=rebooted)
     if before is None or after is None or reason:
         return LinkErrors(reason)
-    growth = _grown(before, after)
-    if isinstance(growth, str):
-        return LinkErrors(growth)
+    measured = _growth(before, after)
+    if measured.unmeasured:
+        return LinkErrors(measured.unmeasured)
+    growth = measured.counters
     if limits.fec is NO_FEC:
         return _errors_without_fec(growth, seconds, limits)
     if after.get(BINS[0]) and not growth.get(BINS[0]):
@@ -60,23 +61,34 @@ def port_errors(
     return _errors_before_fec(growth, seconds, limits)
 
 
-def _grown(before: Mapping[str, int], after: Mapping[str, int]) -> dict[str, int] | str:
-    """Return by how much the counters of errors grew, or why that is not known."""
+class _ErrorGrowth(NamedTuple):
+    """By how much the counters of errors grew between two readings."""
+
+    # By the name of the counter, without counters that the switch does not have.
+    counters: Mapping[str, int]
+    # Why that is not known; empty if it is.
+    unmeasured: str = ""
+
+
+def _growth(before: Mapping[str, int], after: Mapping[str, int]) -> _ErrorGrowth:
+    """Return by how much the counters of errors grew."""
     if after.keys().isdisjoint(_COUNTED):
-        return "its switch reports no errors"
-    growth: dict[str, int] = {}
+        return _ErrorGrowth({}, "its switch reports no errors")
+    counters: dict[str, int] = {}
     for name in _COUNTED:
-        if (name in before) != (name in after):
-            return f"its counter {name} is missing in one of two readings"
-        if name not in before:
+        if name not in before and name not in after:
             continue
-        growth[name] = after[name] - before[name]
-        if growth[name] < 0:
+        if name not in before or name not in after:
+            return _ErrorGrowth({}, f"its counter {name} is missing in one of two readings")
+        grown = after[name] - before[name]
+        if grown < 0:
+            # The counter passed its last value, or somebody reset it.
             delta = counter_delta(name, before[name], after[name])
             if delta.answer is Answer.INVALID:
-                return f"its counter {name} went backwards"
-            growth[name] = delta.grown
-    return growth
+                return _ErrorGrowth({}, f"its counter {name} went backwards")
+            grown = delta.grown
+        counters[name] = grown
+    return _ErrorGrowth(counters)
 
 
 def _unmeasured(

@@ -228,23 +228,34 @@ def _described_end(description: str) -> End | None:
 
 def _by_lower_end(plan: Plan, cables: dict[End, End], nodes: set[str]) -> dict[Ends, None]:
     """Return the cables, lower end first, as an ordered set: a cable that both ends name counts once."""
-    levels = _levels_of_neighbors(plan) | {name: _LEVELS.get(device.role, 0) for name, device in plan.devices.items()}
+    levels = _levels_of_neighbors(plan)
+    for name, device in plan.devices.items():
+        levels[name] = _LEVELS.get(device.role, 0)
     upper_of_lower: dict[End, End] = {}
     for own, far in cables.items():
         own_level = levels[str(own.device)]
         far_level = levels.get(str(far.device))
-        if far_level is None and (own_level or far.device in nodes):
-            # Neither a switch of the plan nor a neighbor with a type: a GPU node, below every leaf.
-            far_level = -1
-        elif far_level is None:
-            # Unknown to a leaf's plan, so a switch that leaves the fabric, above every tier of it.
-            far_level = len(_LEVELS)
+        if far_level is None:
+            far_level = _level_of_unknown(far, own_level, nodes)
         # Two switches of one tier are ordered by name, so that both ends give the same order.
         if (own_level, own) <= (far_level, far):
             upper_of_lower[own] = far
         else:
             upper_of_lower[far] = own
     return {Ends(lower, upper): None for lower, upper in upper_of_lower.items()}
+
+
+def _level_of_unknown(far: End, own_level: int, nodes: set[str]) -> int:
+    """Return the level of a far end that is neither a switch of the plan nor a neighbor with a type.
+
+    ``own_level`` is that of the switch at the near end.
+    """
+    attaches_nodes = own_level == 0
+    if attaches_nodes and far.device not in nodes:
+        # A switch that leaves the fabric: above every tier.
+        return len(_LEVELS)
+    # A GPU node: below every leaf.
+    return -1
 
 
 def _levels_of_neighbors(plan: Plan) -> dict[str, int]:

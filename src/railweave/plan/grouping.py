@@ -277,19 +277,19 @@ def _sum_up(
     key: Callable[[_Bucket], Hashable],
     at_least: int,
 ) -> list[_Bucket]:
-    """Return the buckets with candidates of equal key joined, if there are ``at_least`` as many.
+    """Join the candidates of equal key wherever ``at_least`` candidates have that key.
 
-    Joined buckets have no value in common, and follow the others.
+    The other buckets come first, unchanged; the joined ones follow, marked as not uniform.
     """
     counts = Counter(key(bucket) for bucket in buckets if is_candidate(bucket))
-    summed: list[_Bucket] = []
-    single: list[_Bucket] = []
+    unchanged: list[_Bucket] = []
+    to_join: list[_Bucket] = []
     for bucket in buckets:
         if is_candidate(bucket) and counts[key(bucket)] >= at_least:
-            summed.append(bucket)
+            to_join.append(bucket)
         else:
-            single.append(bucket)
-    return [*single, *_join(summed, key, uniform=False)]
+            unchanged.append(bucket)
+    return [*unchanged, *_join(to_join, key, uniform=False)]
 
 
 def _group(bucket: _Bucket) -> ChangeGroup:

@@ -171,27 +171,32 @@ class _Differences:
         return filter_before != filter_after
 
     def _changed_frr(self, old: Switch, switch: Switch) -> _FrrOfBoth | None:
-        """Return FRR's lines, None if they are the same in both designs.
+        """Return FRR's lines in both designs, None if they are the same.
 
-        The lines of sessions that both designs have are left out if they are known to be the same.
+        With the shipped template, sessions that both designs have are left out if their lines are known to be equal.
         """
-        before, after = self._speakers(old, switch, has_all=not self._shipped_template)
-        has_same_template = self._same_templates or self._shipped_template
-        if before == after and has_same_template:
-            return None
-        if self._shipped_template and self._changes_all_sessions(old, switch):
-            before, after = self._speakers(old, switch, has_all=True)
+        if self._shipped_template:
+            before, after = self._speakers(old, switch, all_sessions=False)
+            if before == after:
+                return None
+            if self._changes_all_sessions(old, switch):
+                before, after = self._speakers(old, switch, all_sessions=True)
+        else:
+            before, after = self._speakers(old, switch, all_sessions=True)
+            # Different templates may write different lines for equal speakers.
+            if before == after and self._same_templates:
+                return None
         frr = self._frr_text(before, after)
         if frr.before == frr.after:
             return None
         return frr
 
-    def _speakers(self, old: Switch, switch: Switch, *, has_all: bool) -> tuple[BgpSpeaker, BgpSpeaker]:
+    def _speakers(self, old: Switch, switch: Switch, *, all_sessions: bool) -> tuple[BgpSpeaker, BgpSpeaker]:
         """Return the BGP speakers of a switch, with all sessions or without those that both have."""
-        sessions = () if self._same_own and not has_all else None
+        sessions = () if self._same_own and not all_sessions else None
         before = bgp_speaker(self._before.fabric, old, sessions)
         after = bgp_speaker(self._after.fabric, switch, sessions)
-        if has_all:
+        if all_sessions:
             return before, after
         return _of_differing_sessions(before, after)
 
@@ -205,13 +210,13 @@ class _Differences:
         """
         tiers = (old.tier.level, old.tier.entry, switch.tier.level, switch.tier.entry)
         if tiers not in self._changes_sessions:
-            all_sessions = self._speakers(old, switch, has_all=True)
-            differing_sessions = self._speakers(old, switch, has_all=False)
-            if all_sessions == differing_sessions:
+            whole_speakers = self._speakers(old, switch, all_sessions=True)
+            differing_speakers = self._speakers(old, switch, all_sessions=False)
+            if whole_speakers == differing_speakers:
                 # No session was left out for this switch, so it does not answer for its tier.
                 return False
-            all_changes = _changed_lines(self._frr_text(*all_sessions))
-            self._changes_sessions[tiers] = all_changes != _changed_lines(self._frr_text(*differing_sessions))
+            all_changes = _changed_lines(self._frr_text(*whole_speakers))
+            self._changes_sessions[tiers] = all_changes != _changed_lines(self._frr_text(*differing_speakers))
         return self._changes_sessions[tiers]
 
     def _is_equal(self, before: PanelRows, after: PanelRows) -> bool:

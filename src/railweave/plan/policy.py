@@ -112,6 +112,14 @@ class PolicyViolation:
     beside: tuple[str, ...] = ()
 
 
+class _NicLeaves(NamedTuple):
+    """Identifies leaves that share NICs: those of a stripe in one plane, with rails those of one rail."""
+
+    plane: int
+    stripe: int | None
+    rail: int | None
+
+
 class PolicyLimits:
     """A policy applied to one fabric; ``unprovisioned`` are the devices that carry no traffic yet."""
 
@@ -137,7 +145,7 @@ class PolicyLimits:
             self._planes(devices)
             or self._shares(devices)
             or self._groups(devices)
-            or self._nics(devices)
+            or self._shared_nics(devices)
             or self.floors(out, down)
         )
 
@@ -188,19 +196,19 @@ class PolicyLimits:
                 )
         return None
 
-    def _nics(self, devices: Iterable[Switch]) -> PolicyViolation | None:
-        """Return the violation where leaves that share NICs would be disturbed at once."""
+    def _shared_nics(self, devices: Iterable[Switch]) -> PolicyViolation | None:
+        """Return the violation where leaves that share NICs would be out of service at once."""
         if not self._share_nics:
             return None
-        # In rack-aligned planes all leaves share one limit, which may allow several: only this rule keeps those of a
-        # rack apart.
+        # Without rails all leaves of a plane have one limit, which may allow several: only this rule keeps the leaves
+        # of a stripe apart.
         leaves = [switch for switch in devices if switch.stripe is not None]
-        counts = Counter((leaf.plane, leaf.stripe, leaf.rail) for leaf in leaves)
-        for (_, stripe, _), count in counts.items():
+        counts = Counter(_NicLeaves(leaf.plane, leaf.stripe, leaf.rail) for leaf in leaves)
+        for nic_leaves, count in counts.items():
             if count > 1:
                 return PolicyViolation(
                     "",
-                    f"{count} leaves that share the NICs of stripe {stripe} would be out of service at once",
+                    f"{count} leaves that share the NICs of stripe {nic_leaves.stripe} would be out of service at once",
                     "restore what is out of service first",
                 )
         return None

@@ -92,19 +92,19 @@ def untried(trials: Sequence[Trial]) -> Iterator[TrialResult]:
         )
 
 
-def judge(trial: Trial, before: Probe, under: Probe, after: Probe) -> tuple[TrialVerdict, tuple[str, ...]]:
+def judge(trial: Trial, before: Probe, during: Probe, after: Probe) -> tuple[TrialVerdict, tuple[str, ...]]:
     """Return the verdict on a trial and its reasons, from probes before it, while it is applied, and after the revert.
 
     The reasons are empty for a confirmed trial.
     """
-    contradicted = [*_unclaimed_disturbances(trial, before, under), *_lasting_differences(before, after)]
+    contradicted = [*_unclaimed_disturbances(trial, before, during), *_lasting_differences(before, after)]
     unknown: list[str] = []
-    took_effect = _took_effect(trial, before, under)
+    took_effect = _took_effect(trial, before, during)
     if took_effect is None:
         unknown.append("the switch does not show whether its daemons took the change")
     elif not took_effect:
         contradicted.append(f"the switch shows the same {' and '.join(trial.objects)} as before")
-    if trial.disruption is Disruption.FLAP and not _flapped_ports(before, under):
+    if trial.disruption is Disruption.FLAP and not _flapped_ports(before, during):
         unknown.append("no link changed its state: the trial's port has no link, or the change does not need one")
     if contradicted:
         return TrialVerdict.CONTRADICTED, (*contradicted, *unknown)
@@ -113,48 +113,51 @@ def judge(trial: Trial, before: Probe, under: Probe, after: Probe) -> tuple[Tria
     return TrialVerdict.CONFIRMED, ()
 
 
-def _unclaimed_disturbances(trial: Trial, before: Probe, under: Probe) -> Iterator[str]:
+def _unclaimed_disturbances(trial: Trial, before: Probe, during: Probe) -> Iterator[str]:
     """Yield each disturbance by the change that the trial's claim rules out."""
     if trial.disruption in (Disruption.NONE, Disruption.SESSION):
-        flapped = _flapped_ports(before, under)
+        flapped = _flapped_ports(before, during)
         if flapped:
             yield f"links changed their state: {', '.join(flapped)}"
     if trial.disruption is not Disruption.RELOAD:
-        ended = [name for name, process in before.processes.items() if under.processes.get(name) != process]
+        ended = [name for name, process in before.processes.items() if during.processes.get(name) != process]
         if ended:
             yield f"daemons ended or started anew: {', '.join(ended)}"
 
 
-def _flapped_ports(before: Probe, under: Probe) -> list[str]:
-    return [port for port, state in before.ports.items() if under.ports.get(port) != state]
+def _flapped_ports(before: Probe, during: Probe) -> list[str]:
+    return [port for port, state in before.ports.items() if during.ports.get(port) != state]
 
 
-def _took_effect(trial: Trial, before: Probe, under: Probe) -> bool | None:
+def _took_effect(trial: Trial, before: Probe, during: Probe) -> bool | None:
     """Tell whether the switch took the change, by the ASIC's objects or else by the values that its daemons hold.
 
     None if neither shows it.
     """
     if not trial.objects:
+        # The trial claims no change in the ASIC, so nothing can contradict it.
         return True
-    changed_in_asic = _asic_changed(trial.objects, before.asic, under.asic)
+    changed_in_asic = _asic_changed(trial.objects, before.asic, during.asic)
     if changed_in_asic is not None:
         return changed_in_asic
     changed_fields = {(change.table, change.field) for change in trial.delta}
-    if under.unapplied is None or not changed_fields <= SHOWN_BY_DAEMONS:
+    daemons_show_all = changed_fields.issubset(SHOWN_BY_DAEMONS)
+    if during.unapplied is None or not daemons_show_all:
         return None
+    # The daemons took the change if they hold no other value than CONFIG_DB in any of its tables.
     changed_tables = {table for table, _ in changed_fields}
-    return under.unapplied.isdisjoint(changed_tables)
+    return during.unapplied.isdisjoint(changed_tables)
 
 
-def _asic_changed(types: Iterable[str], before: Digests | None, under: Digests | None) -> bool | None:
+def _asic_changed(types: Iterable[str], before: Digests | None, during: Digests | None) -> bool | None:
     """Tell whether objects of these SAI types changed; None if the switch has none of them before the change."""
-    if before is None or under is None:
+    if before is None or during is None:
         return None
     # A switch that shows no object of a type, such as a virtual one, proves nothing by its absence.
     types_in_use = [sai_type for sai_type in types if before.get(sai_type)]
     if not types_in_use:
         return None
-    return any(_objects_differ(before, under, sai_type) for sai_type in types_in_use)
+    return any(_objects_differ(before, during, sai_type) for sai_type in types_in_use)
 
 
 def _objects_differ(first: Digests, second: Digests, sai_type: str) -> bool:

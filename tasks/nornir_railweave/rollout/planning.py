@@ -192,7 +192,11 @@ def read_running(task: Task, compare: Comparer, announce: Events) -> Result:
 
 def _read_device(driver: CheckedDriver, compare: Comparer, name: str) -> tuple[ConfigComparison, Reading]:
     """Return how a device differs from its intended configuration, and its reading: that and its state."""
-    comparison, pending = _compared(driver, compare, name)
+    comparison = compare(driver, name)
+    pending = awaits_confirmation(driver)
+    blockers = _blockers_of_device(driver, compare, comparison, name)
+    if blockers:
+        comparison = _blocked(comparison, blockers)
     last = driver.last_reading
     unapplied = None if last is None else last.unapplied
     reading = Reading(
@@ -209,22 +213,23 @@ def _read_device(driver: CheckedDriver, compare: Comparer, name: str) -> tuple[C
     return comparison, reading
 
 
-def _compared(driver: CheckedDriver, compare: Comparer, name: str) -> tuple[ConfigComparison, bool]:
-    """Return the difference of a device, with what prevents its changes, and whether a commit is pending on it."""
-    comparison = compare(driver, name)
-    pending = awaits_confirmation(driver)
-    difference = comparison.difference
-    blockers = difference.blockers
+def _blockers_of_device(
+    driver: CheckedDriver, compare: Comparer, comparison: ConfigComparison, name: str
+) -> tuple[Blocker, ...]:
+    """Return what prevents changes by the device's own state: a damaged transaction, or a reload that would abort."""
     last = driver.last_reading
     if last is not None and last.status.damage:
         message = f"its transaction state is damaged: {last.status.damage}"
-        blockers += (Blocker(message, command_line("recover", name)),)
-    else:
-        blockers += tuple(refused_reload(driver, difference.delta, comparison.running, compare.intended(name)))
-    if blockers != difference.blockers:
-        # Changes that are blocked are not planned.
-        comparison = replace(comparison, difference=replace(difference, delta=Delta(), blockers=blockers))
-    return comparison, pending
+        return (Blocker(message, command_line("recover", name)),)
+    delta = comparison.difference.delta
+    return tuple(refused_reload(driver, delta, comparison.running, compare.intended(name)))
+
+
+def _blocked(comparison: ConfigComparison, blockers: tuple[Blocker, ...]) -> ConfigComparison:
+    """Return a comparison with further blockers and without changes: changes that are blocked are not planned."""
+    difference = comparison.difference
+    blocked = replace(difference, delta=Delta(), blockers=difference.blockers + blockers)
+    return replace(comparison, difference=blocked)
 
 
 def find_live_ports(

@@ -29,15 +29,19 @@ class Policy:
 
 
 def policy_for(target: Target, options: DeployOptions = PLAN_ALONE) -> Policy:
-    """Return the policy of a deployment to ``target`` with what the command line agreed to."""
+    """Return the policy of a deployment to ``target``; it allows what the target or ``options`` allow."""
+    rollout = target.rollout
+    # Nobody can be locked out of the switches of a simulator or a lab.
+    is_rehearsal = target.source is not Source.ADDRESSES
+    consent = replace(
+        options,
+        # A target that does not state it (None) does not allow it.
+        single_step=options.single_step or bool(rollout.single_step),
+        nodes_follow=options.nodes_follow or target.nodes_follow,
+        allow_lockout=options.allow_lockout or is_rehearsal,
+    )
     return Policy(
-        consent=replace(
-            options,
-            single_step=options.single_step or bool(target.rollout.single_step),
-            nodes_follow=options.nodes_follow or target.nodes_follow,
-            # Nobody is locked out of a rehearsal.
-            allow_lockout=options.allow_lockout or target.source is not Source.ADDRESSES,
-        ),
-        rollout=replace(target.rollout, max_failures=options.max_failures or target.rollout.max_failures),
+        consent=consent,
+        rollout=replace(rollout, max_failures=options.max_failures or rollout.max_failures),
         reconnect_s=target.timeouts.reconnect_s,
     )

@@ -73,7 +73,7 @@ def error_symptoms(case: Case) -> Iterator[Symptom]:
 
 
 def _port_errors(case: Case) -> list[PortErrors]:
-    """Return the errors of every end of a link."""
+    """Return the errors of both ends of every link, and the seconds of the rounds in which they were read."""
     places = case.index.places
     sums = _summed_errors(case)
     seconds: dict[str, float] = defaultdict(float)
@@ -86,20 +86,29 @@ def _port_errors(case: Case) -> list[PortErrors]:
     ports = []
     for end, link in case.index.link_at.items():
         place = places[end]
-        end_seconds = seconds[end.device]
         if place in unread_rounds:
-            read_rounds = [tally for tally in case.rounds() if tally.round not in unread_rounds[place]]
-            end_seconds = sum(tally.seconds.get(end.device, 0.0) for tally in read_rounds)
+            end_seconds = _seconds_without(case, end.device, unread_rounds[place])
+        else:
+            end_seconds = seconds[end.device]
+        # Each pair of counters counts the same errors, and most switches have one of them.
+        uncorrected = max(sums[CounterMeaning.FEC_UNCORRECTABLE][place], sums[CounterMeaning.ERRORS][place])
+        corrected = max(sums[CounterMeaning.FEC_CORRECTED_BITS][place], sums[CounterMeaning.FEC_CORRECTED][place])
         port = PortErrors(
             end=end,
             link=link,
             seconds=end_seconds,
-            uncorrected=max(sums[CounterMeaning.FEC_UNCORRECTABLE][place], sums[CounterMeaning.ERRORS][place]),
-            corrected=max(sums[CounterMeaning.FEC_CORRECTED_BITS][place], sums[CounterMeaning.FEC_CORRECTED][place]),
+            uncorrected=uncorrected,
+            corrected=corrected,
             flaps=sums[CounterMeaning.LINK_DOWN][place],
         )
         ports.append(port)
     return ports
+
+
+def _seconds_without(case: Case, device: str, left_out: set[str]) -> float:
+    """Return the seconds of a device in all rounds but those in ``left_out``."""
+    read_rounds = [tally for tally in case.rounds() if tally.round not in left_out]
+    return sum(tally.seconds.get(device, 0.0) for tally in read_rounds)
 
 
 def _summed_errors(case: Case) -> dict[CounterMeaning, list[int]]:

@@ -117,19 +117,22 @@ def _representative(paths: FabricPaths, pair_counts: PairCounts) -> PairCounts:
 
 
 def _kept_pods(paths: FabricPaths, pair_counts: PairCounts) -> set[int]:
-    """Return the first pods that send `_TOGETHER` flows, at least two, and one with each kind of pairs."""
+    """Return the pods that stand for all.
+
+    These are the first two, further ones until those kept send `_TOGETHER` flows, and any that has a kind of pairs that
+    those before it do not have.
+    """
     kept_pods: set[int] = set()
     kept_kinds: set[PairKind] = set()
     flows = 0
     for (sender, _), counts in pair_counts.items():
         pod = paths.pod[sender]
-        are_enough = len(kept_pods) > 1 and flows >= _TOGETHER and counts.keys() <= kept_kinds
-        # A pod is kept with all pairs that it sends.
-        if are_enough and pod not in kept_pods:
-            continue
-        kept_pods.add(pod)
-        kept_kinds |= counts.keys()
-        flows += sum(kind.queue_pairs * pairs for kind, pairs in counts.items())
+        are_too_few = len(kept_pods) < 2 or flows < _TOGETHER
+        # A kept pod counts with all pairs that it sends.
+        if pod in kept_pods or are_too_few or not counts.keys() <= kept_kinds:
+            kept_pods.add(pod)
+            kept_kinds |= counts.keys()
+            flows += sum(kind.queue_pairs * pairs for kind, pairs in counts.items())
     return kept_pods
 
 

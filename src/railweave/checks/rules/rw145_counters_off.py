@@ -33,22 +33,24 @@ def check_intended_groups(intent: Intent) -> Breaches:
 @RULE.on_switch
 def check_polled_groups(switch: SwitchRead) -> Breaches:
     """Look for groups that a switch does not poll."""
-    # Late: checks of an intent need no rows.
+    # Imported late: checks of an intent alone need no rows.
     from railweave.sonic.ownership import FLEX_COUNTERS
 
-    # Of a part of a database, a table that is missing is unknown and not empty.
-    if not switch.read.knows(FLEX_COUNTERS) and not switch.read.is_whole:
+    # A whole CONFIG_DB without the table has no rows of it. If only some tables were read, nothing is known about one
+    # that is not among them.
+    is_known = switch.read.knows(FLEX_COUNTERS) or switch.read.is_whole
+    if not is_known:
         return
     table = switch.read.table(FLEX_COUNTERS)
     for group in GROUPS:
-        # Check W-1 has the group of the watchdog.
+        # The group of the watchdog is judged by check W-1.
         if group is WATCHDOG or not _is_needed(switch, group):
             continue
         unpolled_keys = _unpolled_keys(group, table)
         alerts = _alerts(group)
         if unpolled_keys and alerts:
             message = f"{switch.name} does not poll {', '.join(unpolled_keys)}: {alerts} cannot fire"
-            yield Breach("", message, f"`sudo {group.enable}`", Severity.WARNING, (switch.name,))
+            yield Breach("", message, f"`sudo {group.enable}`", Severity.WARNING, devices=(switch.name,))
 
 
 def _unpolled_keys(group: CounterGroup, table: Table) -> list[str]:
