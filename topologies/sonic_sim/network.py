@@ -121,7 +121,7 @@ class Network(Generic[AnySwitch]):
         return [SimCable(":".join(first), ":".join(second)) for first, second in sorted(cables)]
 
     def kept(self, device: Switch, what: str, version: object, make: Callable[[], Value]) -> Value:
-        """Return a value of a switch, made again only if ``version``, that of its sources, is another than last time.
+        """Return a value of a switch, made again only if ``version`` of its sources differs from the last one.
 
         ``what`` tells the values of one switch apart.
         """

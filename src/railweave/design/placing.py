@@ -156,7 +156,7 @@ def _names(texts: Sequence[str], existing: Collection[str], path: str) -> Iterat
 
 def _names_of(text: str, existing: Collection[str]) -> Sequence[str]:
     """Return the names that a text stands for: a name, a range, or a stem with ``*`` for all existing names with a
-    number after it. A stem that matches none stands for itself, and a text that is an existing name is no range."""
+    number after it. A stem without a match, and a text that is a name, stay as they are."""
     if text.endswith("*"):
         stem = text[:-1]
         numbered = (name for name in existing if name.startswith(stem) and name[len(stem) :].isdecimal())

@@ -246,7 +246,7 @@ class RollbackJob:
         difference = self.earlier.difference(running, self.reason)
         sha256 = running_sha256(running, self.earlier.owned)
         done = not difference.delta
-        # A switch whose FRR is not ours does not save FRR's lines, so the digest tells nothing of what it boots.
+        # A switch whose FRR railweave does not manage saves no lines of FRR, so the digest does not show what it boots.
         if which == "running" and self.earlier.sha256:
             done = done and sha256 == self.earlier.sha256
         return JobReading(running, sha256, difference, done=done, disconnects=needs_both_ends(difference.delta))

@@ -162,7 +162,7 @@ class GitBranch:
         return self._git("ls-tree", "-r", "-z", "--name-only", self._head).decode().split("\0")[:-1]
 
     def _fetch(self) -> None:
-        """Fetch the branch if its newest commit is another than the one that was seen last."""
+        """Fetch the branch if its newest commit is not the one that was seen last."""
         words = self._reach("ls-remote", "--quiet", self._ref).decode().split()
         head = words[0] if words else ""
         if head not in ("", self._head):

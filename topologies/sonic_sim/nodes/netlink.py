@@ -85,7 +85,7 @@ class NodeNetwork:
             if message.kind == _NEW_ADDRESS:
                 _, prefix_length, _, _, index = _OF_ADDRESS.unpack_from(message.body)
                 attributes = dict(_attributes(message.body[_OF_ADDRESS.size :]))
-                # Only on a point-to-point link the local address is another than the address.
+                # Only on a point-to-point link the local address differs from the address.
                 address = ip_address(attributes.get(_LOCAL) or attributes[_ADDRESS])
                 if index in links:
                     links[index].addresses.append(f"{address}/{prefix_length}")
