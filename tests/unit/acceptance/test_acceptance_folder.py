@@ -2,12 +2,14 @@
 
 import hashlib
 import json
+import os
 from pathlib import Path
 from typing import Any
 
 import pytest
 import tool_outputs as tools
 
+from railweave.acceptance.contents import content_of
 from railweave.acceptance.folder import is_tested_version, measuring_nodes, read_meta, read_results
 from railweave.acceptance.measured import measured_value
 from railweave.acceptance.model import (
@@ -264,3 +266,9 @@ def test_the_value_of_a_metric_is_that_of_the_planned_size(
     text: str, metric: Metric, test: PlannedTest, expected: float | Answer
 ) -> None:
     assert measured_value(read_tool_output(text.encode()), metric, test) == expected
+
+
+def test_a_file_that_states_no_size_is_read_up_to_the_limit() -> None:
+    with pytest.raises(OSError, match="the file is too large for a result"):
+        content_of("/dev/zero", most_bytes=1000)
+    assert content_of("/proc/self/stat").startswith(f"{os.getpid()} ".encode())
