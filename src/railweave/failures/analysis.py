@@ -12,24 +12,28 @@ from railweave.failures.symmetry import Symmetry
 
 @dataclass(frozen=True, slots=True)
 class FailureClass:
-    """Failures that the symmetry of the fabric makes equal: how many, one of them, what its components share, and
-    what each of them costs."""
+    """Failures that the symmetry of the fabric makes equal."""
 
     count: int
+    # One of them: the components that fail together.
     example: tuple[Component, ...]
+    # The kinds of what its components share, such as a leaf.
     shared: tuple[str, ...]
+    # What each of the failures costs.
     cost: Cost
 
 
 @dataclass(frozen=True, slots=True)
 class Failures:
-    """The failures of a fabric: the numbers of single components and of pairs, their classes, the worst first, and
-    ``lossless``, the names of the traffic classes that PFC protects."""
+    """The failures of a fabric."""
 
     fabric: str
+    # The numbers of single failures and of pairs.
     singles: int
     pairs: int
+    # Single failures, then pairs, the worst of each first.
     classes: tuple[FailureClass, ...]
+    # The names of the traffic classes that PFC protects.
     lossless: tuple[str, ...]
 
     def of_order(self, order: int) -> tuple[FailureClass, ...]:
@@ -64,8 +68,8 @@ def failures(fabric: Fabric) -> Failures:
 def _wiring(parts: Sequence[Component], symmetry: Symmetry) -> Symmetry:
     """Return the symmetry of the fabric as if no switch had line cards.
 
-    The cards on which the links of two leaves end tell these leaves apart, and with them nearly all pairs; what a
-    failure costs depends on the links that it takes alone.
+    Line cards tell nearly all leaves apart, by the cards that their links end on, and with them nearly all pairs. What
+    a failure costs depends only on the links that it takes.
     """
     if any(component.kind == CARD for component in parts):
         return Symmetry(without_cards(parts))
@@ -73,7 +77,7 @@ def _wiring(parts: Sequence[Component], symmetry: Symmetry) -> Symmetry:
 
 
 class _PairCosts:
-    """Costs of pairs; of pairs that only the line cards of their links tell apart one is asked."""
+    """Costs of pairs. Pairs that only the line cards of their links tell apart cost the same and are computed once."""
 
     def __init__(self, fabric: Fabric, costs: Costs, wiring: Symmetry) -> None:
         self._costs = costs
@@ -99,7 +103,7 @@ def lossless_classes(fabric: Fabric) -> tuple[str, ...]:
 
 
 def single_failures(fabric: Fabric) -> tuple[FailureClass, ...]:
-    """Return the classes of single failures alone, the worst first: a moment where pairs take seconds."""
+    """Return the classes of single failures, the worst first, without the pairs, which take much longer."""
     parts = components(fabric)
     symmetry = Symmetry(parts)
     return _singles(symmetry, Costs(fabric, _wiring(parts, symmetry)))

@@ -1,8 +1,8 @@
 """What failures cost over a year, from the rates that the user states.
 
-Components fail independently of each other, each with its own part of the time out of service. Then the expected
-bandwidth of the node ports and the time in which a node has no link are exact, whatever else fails meanwhile; hours of
-single failures and of pairs are those in which their components are out of service, others or not.
+Components fail independently of each other, each with its own part of the time out of service. The expected bandwidth
+of the node ports and the time in which a node has no link take all simultaneous failures into account. The hours of a
+single failure or of a pair are those in which its components are out of service, whether others are or not.
 """
 
 from collections import Counter
@@ -19,17 +19,18 @@ from railweave.failures.rates import HOURS_A_YEAR, Rates
 
 
 class KindOutage(NamedTuple):
-    """The components of a kind: how many, how many of them fail in a year, and how many are out of service on
-    average."""
+    """The components of a kind with a rate."""
 
     kind: str
     components: int
+    # How many of them fail in a year.
     failures_per_year: float
+    # How many of them are out of service on average.
     mean_down: float
 
 
 class ClassOutage(NamedTuple):
-    """A class of failures with the hours of a year in which some failure of it is there, summed over its failures."""
+    """A class of failures with the hours that its failures last in a year, summed over them."""
 
     failure: FailureClass
     hours_per_year: float
@@ -107,9 +108,9 @@ def _ports_percent(fabric: Fabric, down: Mapping[str, float]) -> float:
 
 
 def _cut_off(fabric: Fabric, host: Host, down: Mapping[str, float]) -> float:
-    """Return the part of the time in which a node has no link: each of its links, or its switch, plane or pod, is out.
+    """Return the part of the time in which a node has no link in service.
 
-    A node is in one pod, whose outage takes all of its links.
+    A link is out of service with its switch, its plane and its pod. All links of a node are in one pod.
     """
     # By plane, then by switch.
     links_of: dict[int, dict[str, list[Link]]] = {}

@@ -11,25 +11,25 @@ from railweave.fabric.model import Fabric
 
 
 class SharedPart(NamedTuple):
-    """Something that components have in common: ``kind`` is a word for people, ``key`` tells it from its like."""
+    """Something that components have in common: ``kind`` is a word for people, ``key`` tells parts of a kind apart."""
 
     kind: str
     key: tuple[str | int | None, ...]
 
 
 NO_COUNTS: Mapping[SharedPart, int] = MappingProxyType({})
-"""Of a component that belongs to each of its blocks once."""
+"""The counts of a component that belongs to each of its blocks once."""
 
 
 class Component(NamedTuple):
     """What fails as a whole."""
 
     kind: str
-    # Of a link its lower end.
+    # A link has the name of its lower end.
     name: str
-    # Of a link both ends.
+    # A link has the names of both ends.
     title: str
-    # The device to look at: the lower end of a link, the switch of a line card, empty of several.
+    # The device to look at: the lower end of a link, the switch of a line card, empty for a plane or a pod.
     device: str
     # The switches that it takes out of service.
     out: tuple[str, ...]
@@ -37,12 +37,12 @@ class Component(NamedTuple):
     down: tuple[Link, ...]
     # What it belongs to: the devices that it touches, their rail, stripe, pod, group and plane.
     blocks: frozenset[SharedPart]
-    # Of a line card: by how many of its links it belongs to each block.
+    # By how many of its links a line card belongs to each block.
     counts: Mapping[SharedPart, int] = NO_COUNTS
 
     @property
     def speed_gbps(self) -> int:
-        """Return the bandwidth of the links that it takes out of service by itself, 0 of a switch."""
+        """Return the bandwidth of its own links, 0 for a switch, a plane or a pod."""
         return sum(link.speed_gbps for link in self.down)
 
 
@@ -79,7 +79,9 @@ def _links(fabric: Fabric) -> Iterator[Component]:
         name = _port(fabric, link.lower, link.lower_port)
         title = f"{name} — {_port(fabric, link.upper, link.upper_port)}"
         blocks = frozenset(_blocks_of_link(fabric, link, places))
-        yield Component(LINK_KINDS[link.level], name, title, link.lower, (), (link,), blocks)
+        yield Component(
+            kind=LINK_KINDS[link.level], name=name, title=title, device=link.lower, out=(), down=(link,), blocks=blocks
+        )
 
 
 def _blocks_of_link(fabric: Fabric, link: Link, places: Mapping[str, list[SharedPart]]) -> list[SharedPart]:
@@ -108,17 +110,29 @@ def cards_of(fabric: Fabric, link: Link) -> Iterator[tuple[str, int]]:
 
 
 def _cards(fabric: Fabric) -> Iterator[Component]:
-    """Yield the line cards with a link: each belongs to what its links belong to, as often as these do."""
+    """Yield the line cards with a link. Each belongs to the blocks of its links, once for each link."""
+    if not any(switch.panel.card_cages for switch in fabric.switches):
+        return
     places = _places_by_switch(fabric)
-    links: dict[tuple[str, int], list[Link]] = {}
-    if any(switch.panel.card_cages for switch in fabric.switches):
-        for link in fabric.links:
-            for card in cards_of(fabric, link):
-                links.setdefault(card, []).append(link)
-    for (name, number), down in links.items():
-        counts = Counter(block for link in down for block in set(_blocks_of_link(fabric, link, places)))
-        title = f"{name} line card {number}"
-        yield Component(CARD, title, title, name, (), tuple(down), frozenset(counts), counts)
+    links_of: dict[tuple[str, int], list[Link]] = {}
+    for link in fabric.links:
+        for card in cards_of(fabric, link):
+            links_of.setdefault(card, []).append(link)
+    for (switch, number), links in links_of.items():
+        counts: Counter[SharedPart] = Counter()
+        for link in links:
+            counts.update(set(_blocks_of_link(fabric, link, places)))
+        title = f"{switch} line card {number}"
+        yield Component(
+            kind=CARD,
+            name=title,
+            title=title,
+            device=switch,
+            out=(),
+            down=tuple(links),
+            blocks=frozenset(counts),
+            counts=counts,
+        )
 
 
 def _port(fabric: Fabric, device: str, index: int) -> str:
@@ -129,7 +143,15 @@ def _switches(fabric: Fabric) -> Iterator[Component]:
     for switch in fabric.switches:
         nodes = (SharedPart(NODE, (name,)) for name in fabric.nodes_on(switch.name))
         blocks = frozenset((SharedPart(DEVICE, (switch.name,)), *_places(switch), *nodes))
-        yield Component(switch.tier.name, switch.name, switch.name, switch.name, (switch.name,), (), blocks)
+        yield Component(
+            kind=switch.tier.name,
+            name=switch.name,
+            title=switch.name,
+            device=switch.name,
+            out=(switch.name,),
+            down=(),
+            blocks=blocks,
+        )
 
 
 def _places_by_switch(fabric: Fabric) -> Mapping[str, list[SharedPart]]:
@@ -152,7 +174,7 @@ def _places(switch: Switch) -> list[SharedPart]:
 
 
 def _parts(fabric: Fabric, kind: str) -> Iterator[Component]:
-    """Yield the planes or the pods, each with all of its switches; a fabric that has one of a kind has none to lose."""
+    """Yield the planes or the pods, each with all of its switches; nothing where the fabric has a single one."""
     members: dict[int, list[str]] = {}
     for switch in fabric.switches:
         number = switch.plane if kind == PLANE else switch.pod
@@ -162,4 +184,12 @@ def _parts(fabric: Fabric, kind: str) -> Iterator[Component]:
         return
     for number, names in sorted(members.items()):
         name = f"{kind} {number}"
-        yield Component(kind, name, name, "", tuple(names), (), frozenset({SharedPart(kind, (number,))}))
+        yield Component(
+            kind=kind,
+            name=name,
+            title=name,
+            device="",
+            out=tuple(names),
+            down=(),
+            blocks=frozenset({SharedPart(kind, (number,))}),
+        )

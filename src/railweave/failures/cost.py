@@ -2,7 +2,7 @@
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from itertools import chain, islice
+from itertools import chain
 from math import inf
 from operator import itemgetter
 from typing import NamedTuple
@@ -20,17 +20,17 @@ class Cost(NamedTuple):
 
     # Bandwidth of all ports of GPU nodes with a link in service.
     injection_percent: float
-    # The same of the worst rail.
+    # The same for the ports of the worst rail.
     rail_percent: float
     # GPU nodes without any link in service.
     nodes_cut_off: int
     # The most rails that a node lacks.
     rails_out: int
-    # The uplinks of the switch in service that has the least of its own left. A spine without ways up counts as out of
-    # service here and below, as no traffic between pods crosses it; in a pod that is alone it counts as in service.
+    # The uplinks of the switch in service that has the least of its own left. A spine that has lost all uplinks counts
+    # as out of service here and below, as no traffic between pods crosses it; not where one pod alone has leaves left.
     uplink_percent: float
-    # The worst ratio of a switch's bandwidth towards the nodes to that of the uplinks left: infinite without uplinks,
-    # None where no switch in service has uplinks by design.
+    # The worst ratio of a switch's bandwidth towards the nodes to that of the uplinks that it has left. Infinite where
+    # it has none left, None where no switch in service has uplinks by design.
     oversubscription: float | None
     # The bandwidth that the links between the worst two leaves in service could carry; None without two leaves.
     pair_percent: float | None
@@ -42,11 +42,12 @@ class Cost(NamedTuple):
 
     @property
     def severity(self) -> tuple[float, ...]:
-        """Return what costs are sorted by, the worst first: nodes cut off, then the least that is left of anything."""
-        pair = 100 if self.spread_percent is None else self.spread_percent
-        nodes = 100 if self.node_pair_percent is None else self.node_pair_percent
-        least = sorted((self.rail_percent, self.uplink_percent, pair, nodes, self.injection_percent))
-        return (-self.nodes_cut_off, *least, -self.rails_out)
+        """Return what costs are sorted by, the worst first: nodes cut off, then the lowest of the percentages."""
+        percents = [self.rail_percent, self.uplink_percent, self.injection_percent]
+        # A fabric without pairs loses nothing between them.
+        percents.append(100 if self.spread_percent is None else self.spread_percent)
+        percents.append(100 if self.node_pair_percent is None else self.node_pair_percent)
+        return (-self.nodes_cut_off, *sorted(percents), -self.rails_out)
 
 
 class Costs:
@@ -101,10 +102,13 @@ class Costs:
 
     def _oversubscription(self, uplinks: UplinksLeft) -> float | None:
         """Return the worst ratio of a switch in service, by the part of its uplinks that it has left."""
-        changed = (_scaled(self._ratios[name], percent) for name, percent in uplinks.percents.items())
-        unaffected = (name for name in self._ratios if name not in uplinks.percents and name not in uplinks.out)
-        unchanged = (self._ratios[name] for name in unaffected)
-        return max((*changed, *islice(unchanged, 1)), default=None)
+        ratios = [_scaled(self._ratios[name], percent) for name, percent in uplinks.percents.items()]
+        # The ratios are sorted, so the first switch that the failure does not touch is the worst of these.
+        for name, ratio in self._ratios.items():
+            if name not in uplinks.percents and name not in uplinks.out:
+                ratios.append(ratio)
+                break
+        return max(ratios, default=None)
 
 
 def _ratio(fabric: Fabric, switch: str) -> float:

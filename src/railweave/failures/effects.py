@@ -1,7 +1,7 @@
-"""What failures take out of service, told apart only as far as it matters to their cost.
+"""What failures take out of service, as far as their cost depends on it.
 
-The line cards of leaves tell spines apart that are alike in everything else, so that a fabric of chassis has thousands
-of classes of pairs with one cost.
+Line cards of leaves tell spines apart that are alike in everything else, so a fabric of chassis has thousands of
+classes of pairs with the same cost. The cost of all pairs with one effect is computed once.
 """
 
 from collections.abc import Iterable
@@ -15,7 +15,7 @@ class Effects:
     """The effects of failures in one fabric."""
 
     def __init__(self, fabric: Fabric) -> None:
-        # In two tiers every spine of a network has the same links to each leaf, so one stands in for another.
+        # In two tiers every spine of a network has the same links to each leaf, so its network says enough of it.
         self._network_of: dict[str, object] = {}
         if len(fabric.tiers) == 2:
             self._network_of = {switch.name: fabric.network_of(switch) for switch in fabric.tier_switches[-1]}
@@ -28,14 +28,17 @@ class Effects:
             out.update(component.out)
             # Two line cards may share a link.
             links.update({(link.lower, link.lower_port): link for link in component.down})
-        lost: dict[str, list[tuple[str, int, int]]] = {}
+        lost_links_of: dict[str, list[tuple[str, int, int]]] = {}
         for link in links.values():
-            # Of links to a spine only their number counts.
-            port = link.lower_port if link.is_access else 0
-            lost.setdefault(link.upper, []).append((link.lower, link.speed_gbps, port))
-        parts = []
-        for name in {*out, *lost}:
-            # A name and a network never compare: the text of either is enough.
+            port = 0
+            if link.is_access:
+                # The ports of a node differ by rail. Links between two switches do not differ.
+                port = link.lower_port
+            lost_links_of.setdefault(link.upper, []).append((link.lower, link.speed_gbps, port))
+        effects = []
+        for name in {*out, *lost_links_of}:
+            # As text, because the name of a switch and its network have no order.
             place = str(self._network_of.get(name, name))
-            parts.append((place, name in out, tuple(sorted(lost.get(name, ())))))
-        return tuple(sorted(parts))
+            lost_links = tuple(sorted(lost_links_of.get(name, ())))
+            effects.append((place, name in out, lost_links))
+        return tuple(sorted(effects))

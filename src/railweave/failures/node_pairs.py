@@ -1,9 +1,9 @@
-"""The worst pair of GPU nodes after a failure; of nodes that are alike one is asked.
+"""The worst pair of GPU nodes after a failure.
 
-Two nodes talk rail by rail, as collectives do: from a port to the one of the same rail and plane, or where several
-leaves share a NIC, from all of its ports in the plane to all of the other NIC. Nodes on the same
-leaves whose ports are all in service are alike, and so are those on leaves that a failure touches alike, in pods that
-are alike: some of each represent them.
+Two nodes talk rail by rail, as collectives do: from a port to the port of the same rail and plane, or where several
+leaves share a NIC, from all of its ports in the plane to all of the other NIC. Nodes on the same leaves whose ports are
+all in service are alike, and so are nodes on leaves that a failure touches alike, in pods that are alike. A few nodes
+of each kind stand for all of it.
 """
 
 from collections import Counter
@@ -17,7 +17,8 @@ from railweave.fabric.model import Fabric
 from railweave.failures.pairs import LeafPairs, PairsLeft
 
 PortKey = tuple[int, int | None, int]
-"""What a port has in common with that of another node which it talks to: plane, rail and its number among these."""
+"""The plane and the rail of a port, and its number among the node's ports there. Ports with equal keys talk to each
+other."""
 
 
 class _PortCable(NamedTuple):
@@ -26,25 +27,27 @@ class _PortCable(NamedTuple):
     key: PortKey
     switch: str
     speed_gbps: int
-    # The first of the ports that stand in for each other.
+    # The first of the ports that stand in for each other: itself, or the first of its NIC.
     end: PortKey
 
 
 class _Attached(NamedTuple):
-    """Nodes on the same leaves: the leaf and the speed in Gb/s of each port, and the nodes. ``ends`` are the ports that
-    stand in for each other, by the first of them: those of a NIC that several leaves share, else each port alone.
-    ``number`` tells the places apart."""
+    """Nodes that are attached to the same leaves."""
 
-    switches: Mapping[PortKey, str]
+    # The leaf of each port.
+    leaf_of: Mapping[PortKey, str]
+    # The speed of each port.
     gbps: Mapping[PortKey, int]
     nodes: tuple[str, ...]
+    # The ports that stand in for each other, by the first of them: all of a NIC that several leaves share, or one port.
     ends: Mapping[PortKey, tuple[PortKey, ...]]
+    # Its place in the list of all such groups of nodes.
     number: int
 
     def end_gbps(self, ports: Sequence[PortKey]) -> int:
         """Return the bandwidth of some ports."""
         if len(ports) == 1:
-            # Most ends are one port, and an analysis asks this a million times.
+            # Most ends are one port, and an analysis asks for millions of them.
             return self.gbps[ports[0]]
         return sum(self.gbps[key] for key in ports)
 
@@ -58,14 +61,16 @@ class _SharedEnd(NamedTuple):
 
 
 class _SampleNode(NamedTuple):
-    """A node that represents those like it: where it is attached, its ports out of service, and if there is another."""
+    """A node that stands for all nodes like it."""
 
     at: _Attached
+    # Its ports out of service.
     lost: frozenset[PortKey]
+    # Whether another node on the same leaves has lost the same ports.
     has_twin: bool
 
     def in_service(self, ports: tuple[PortKey, ...]) -> tuple[PortKey, ...]:
-        """Return those of its ports that it has not lost."""
+        """Return the ports among ``ports`` that it has not lost."""
         if not self.lost:
             return ports
         return tuple(key for key in ports if key not in self.lost)
@@ -78,127 +83,161 @@ class NodePairs:
         self._pairs = pairs
         self._pod_of = {leaf.name: leaf.pod for leaf in pairs.lowest}
         self._key_of: dict[Link, PortKey] = {}
-        nodes_at: dict[tuple[_PortCable, ...], list[str]] = {}
+        nodes_by_ports: dict[tuple[_PortCable, ...], list[str]] = {}
         for host in fabric.hosts:
-            numbers: Counter[tuple[int, int | None]] = Counter()
-            ports = []
-            first_of_nic: dict[int, PortKey] = {}
-            for link in fabric.uplinks_of[host.name]:
-                key = (link.plane, link.rail, numbers[link.plane, link.rail])
-                numbers[link.plane, link.rail] += 1
-                self._key_of[link] = key
-                nic = fabric.nic_address(link)
-                end = key if nic is None else first_of_nic.setdefault(nic, key)
-                ports.append(_PortCable(key, link.upper, link.speed_gbps, end))
-            nodes_at.setdefault(tuple(ports), []).append(host.name)
-        self._attached = [_attached(ports, nodes, number) for number, (ports, nodes) in enumerate(nodes_at.items())]
-        self._shared: dict[tuple[int, int], Sequence[_SharedEnd]] = {}
-        """The ends that two places share, by their numbers."""
+            ports = self._ports(fabric, fabric.uplinks_of[host.name])
+            nodes_by_ports.setdefault(ports, []).append(host.name)
+        self._attached = [
+            _attached(ports, nodes, number) for number, (ports, nodes) in enumerate(nodes_by_ports.items())
+        ]
+        self._number_of = {name: at.number for at in self._attached for name in at.nodes}
+        """The group of each node, by its number."""
+        self._shared_ends_of: dict[tuple[int, int], Sequence[_SharedEnd]] = {}
+        """The ends by which the nodes of two groups talk to each other, by the numbers of the groups."""
         self._are_single: dict[tuple[int, int], bool] = {}
         """Whether each of these ends is one port."""
-        self._place_of = {name: place for place, at in enumerate(self._attached) for name in at.nodes}
+
+    def _ports(self, fabric: Fabric, uplinks: Iterable[Link]) -> tuple[_PortCable, ...]:
+        """Return the ports of a node, and record the key of each of its links."""
+        counts: Counter[tuple[int, int | None]] = Counter()
+        first_by_address: dict[int, PortKey] = {}
+        ports = []
+        for link in uplinks:
+            number = counts[link.plane, link.rail]
+            counts[link.plane, link.rail] += 1
+            key = (link.plane, link.rail, number)
+            self._key_of[link] = key
+            end = key
+            # The ports of a NIC that has one address for all of them stand in for each other.
+            address = fabric.nic_address(link)
+            if address is not None:
+                end = first_by_address.setdefault(address, key)
+            ports.append(_PortCable(key, link.upper, link.speed_gbps, end))
+        return tuple(ports)
 
     def worst(self, left: PairsLeft, lost: Collection[Link]) -> float | None:
-        """Return what the worst two nodes have left of their bandwidth to each other, in percent, where the links of
-        nodes ``lost`` carry nothing: as equal-cost routing spreads it while all nodes of their leaves send. None where
-        no two nodes with a link in service have a path by design."""
-        lost_of: dict[str, set[PortKey]] = {}
-        for link in lost:
-            lost_of.setdefault(link.lower, set()).add(self._key_of[link])
-        affected: dict[int, list[frozenset[PortKey]]] = {}
-        for name, ports in lost_of.items():
-            affected.setdefault(self._place_of[name], []).append(frozenset(ports))
-        nodes = list(self._representatives(left, affected))
-        pairs = (pair for pair in product(nodes, nodes) if pair[0] != pair[1] or pair[0].has_twin)
-        values = (self._left(left, node, other) for node, other in pairs)
-        return min((value for value in values if value is not None), default=None)
+        """Return what the worst two nodes have left of their bandwidth to each other, in percent.
 
-    def _representatives(
-        self, left: PairsLeft, affected: Mapping[int, Sequence[frozenset[PortKey]]]
-    ) -> Iterator[_SampleNode]:
-        """Yield the nodes to ask: of nodes that are alike those of two places in one pod, and of one in another."""
-        near = {leaf for pod in left.near_pods(left.in_service) for leaf in left.names(pod)}
-        seen: dict[tuple[object, ...], list[int | None]] = {}
+        The links of nodes in ``lost`` carry nothing. The bandwidth is what equal-cost routing carries while all nodes
+        of their leaves send. None where no two nodes with a link in service have a path by design.
+        """
+        lost_ports_of: dict[str, set[PortKey]] = {}
+        for link in lost:
+            lost_ports_of.setdefault(link.lower, set()).add(self._key_of[link])
+        # By the number of the group: the ports that each affected node of it has lost.
+        affected: dict[int, list[frozenset[PortKey]]] = {}
+        for name, ports in lost_ports_of.items():
+            affected.setdefault(self._number_of[name], []).append(frozenset(ports))
+        nodes = list(self._samples(left, affected))
+        percents = []
+        for node, far_node in product(nodes, nodes):
+            # Two different nodes may be alike and have one sample.
+            if node != far_node or node.has_twin:
+                percent = self._left_percent(left, node, far_node)
+                if percent is not None:
+                    percents.append(percent)
+        return min(percents, default=None)
+
+    def _samples(self, left: PairsLeft, affected: Mapping[int, Sequence[frozenset[PortKey]]]) -> Iterator[_SampleNode]:
+        """Yield nodes that stand for all nodes.
+
+        Nodes are of one kind if they have equal ports on leaves of one kind and have lost the same ports. Two of each
+        kind in one pod, from different groups, and one in another pod stand for all pairs of two kinds. ``affected``
+        has the ports that nodes have lost, by the number of their group.
+        """
+        near_leaves = {leaf for pod in left.near_pods(left.in_service) for leaf in left.names(pod)}
+        pods_of_kind: dict[tuple[object, ...], list[int | None]] = {}
         # Many nodes share a leaf, and its kind takes a walk over all colors.
         kind_of = cache(left.kind_of)
-        for place, at in enumerate(self._attached):
-            leaf = next(iter(at.switches.values()))
+        for at in self._attached:
+            leaf = next(iter(at.leaf_of.values()))
             pod = self._pod_of[leaf]
-            alike: list[object] = [None]
-            if leaf in near:
-                alike = [pod]
-            alike += [(key, at.gbps[key], kind_of(name)) for key, name in at.switches.items()]
-            for ports, count in self._states(at, affected.get(place, ())).items():
-                pods = seen.setdefault((*alike, ports), [])
-                if len(pods) < 2 or (len(set(pods)) < 2 and pod not in pods):
-                    pods.append(pod)
-                    yield _SampleNode(at, ports, count > 1)
+            # Only a pod that the failure tells apart from others makes its nodes a kind of their own.
+            distinct_pod = None
+            if leaf in near_leaves:
+                distinct_pod = pod
+            ports = tuple((key, at.gbps[key], kind_of(name)) for key, name in at.leaf_of.items())
+            for lost_ports, count in _counts_by_lost_ports(at, affected.get(at.number, ())).items():
+                sampled_pods = pods_of_kind.setdefault((distinct_pod, ports, lost_ports), [])
+                is_pod_sampled = pod in sampled_pods
+                needs_second_pod = not is_pod_sampled and len(set(sampled_pods)) < 2
+                needs_second_of_pod = is_pod_sampled and len(set(sampled_pods)) == len(sampled_pods)
+                if needs_second_pod or needs_second_of_pod:
+                    sampled_pods.append(pod)
+                    yield _SampleNode(at, lost_ports, count > 1)
 
-    def _states(self, at: _Attached, affected: Sequence[frozenset[PortKey]]) -> Mapping[frozenset[PortKey], int]:
-        """Return the ports that nodes on the same leaves have lost, and of how many; none of a node that is cut off."""
-        states = Counter(ports for ports in affected if len(ports) < len(at.switches))
-        if len(affected) < len(at.nodes):
-            states[frozenset()] = len(at.nodes) - len(affected)
-        return states
-
-    def _left(self, left: PairsLeft, node: _SampleNode, other: _SampleNode) -> float | None:
+    def _left_percent(self, left: PairsLeft, node: _SampleNode, far_node: _SampleNode) -> float | None:
         """Return what two nodes have left of their bandwidth to each other, in percent; None without a path."""
-        shared = self._shared_ends(node.at, other.at)
-        if not shared:
+        shared_ends = self._shared_ends(node.at, far_node.at)
+        if not shared_ends:
             return None
-        if not node.lost and not other.lost and self._are_single[node.at.number, other.at.number]:
-            # Most nodes have lost no port, and an analysis asks for millions of their ends.
-            own, far = node.at.switches, other.at.switches
-            between = left.between
-            carried = sum(end.gbps * between(own[end.own[0]], far[end.far[0]]).spread_percent for end in shared)
+        carried = 0.0
+        if not node.lost and not far_node.lost and self._are_single[node.at.number, far_node.at.number]:
+            # The same as below for the most frequent case: an analysis asks for millions of ends of one port.
+            leaf_of = node.at.leaf_of
+            far_leaf_of = far_node.at.leaf_of
+            for end in shared_ends:
+                carried += end.gbps * left.between(leaf_of[end.own[0]], far_leaf_of[end.far[0]]).spread_percent
         else:
-            carried = sum(self._carried(left, node, other, end) for end in shared)
-        return carried / sum(end.gbps for end in shared)
+            for end in shared_ends:
+                carried += self._carried(left, node, far_node, end)
+        return carried / sum(end.gbps for end in shared_ends)
 
-    def _shared_ends(self, at: _Attached, other: _Attached) -> Sequence[_SharedEnd]:
-        """Return the ends by which nodes of two places talk to each other while nothing has failed."""
-        places = (at.number, other.number)
-        if places not in self._shared:
-            self._shared[places] = [
-                _SharedEnd(own, other.ends[end], min(at.end_gbps(own), other.end_gbps(other.ends[end])))
-                for end, own in at.ends.items()
-                if end in other.ends and self._joined(at, own, other, other.ends[end])
-            ]
-            self._are_single[places] = all(len(end.own) == len(end.far) == 1 for end in self._shared[places])
-        return self._shared[places]
+    def _shared_ends(self, at: _Attached, far_at: _Attached) -> Sequence[_SharedEnd]:
+        """Return the ends by which nodes of two groups talk to each other while nothing has failed."""
+        numbers = (at.number, far_at.number)
+        if numbers not in self._shared_ends_of:
+            shared_ends = []
+            for end, own in at.ends.items():
+                far = far_at.ends.get(end)
+                if far is not None and self._have_path(at, own, far_at, far):
+                    shared_ends.append(_SharedEnd(own, far, min(at.end_gbps(own), far_at.end_gbps(far))))
+            self._shared_ends_of[numbers] = shared_ends
+            self._are_single[numbers] = all(len(end.own) == len(end.far) == 1 for end in shared_ends)
+        return self._shared_ends_of[numbers]
 
-    def _joined(self, at: _Attached, own: Iterable[PortKey], other: _Attached, far: Iterable[PortKey]) -> bool:
-        """Tell whether a port of one end has a path to one of the other by design."""
-        pairs = product((at.switches[key] for key in own), (other.switches[key] for key in far))
-        return any(leaf == far_leaf or self._pairs.usual_gbps(leaf, far_leaf) for leaf, far_leaf in pairs)
+    def _have_path(self, at: _Attached, own: Iterable[PortKey], far_at: _Attached, far: Iterable[PortKey]) -> bool:
+        """Tell whether a port of one end has a path to a port of the other by design."""
+        pairs = product((at.leaf_of[key] for key in own), (far_at.leaf_of[key] for key in far))
+        return any(leaf == far_leaf or self._pairs.intact_gbps(leaf, far_leaf) for leaf, far_leaf in pairs)
 
-    def _carried(self, left: PairsLeft, node: _SampleNode, other: _SampleNode, end: _SharedEnd) -> float:
+    def _carried(self, left: PairsLeft, node: _SampleNode, far_node: _SampleNode, end: _SharedEnd) -> float:
         """Return what the ports of two ends that are in service carry, in Gb/s × percent."""
         own = node.in_service(end.own)
-        far = other.in_service(end.far)
+        far = far_node.in_service(end.far)
         if not own or not far:
             return 0
         if len(own) == len(far) == 1:
-            percent = left.between(node.at.switches[own[0]], other.at.switches[far[0]]).spread_percent
-            return min(node.at.gbps[own[0]], other.at.gbps[far[0]]) * percent
+            percent = left.between(node.at.leaf_of[own[0]], far_node.at.leaf_of[far[0]]).spread_percent
+            return min(node.at.gbps[own[0]], far_node.at.gbps[far[0]]) * percent
         own_gbps = node.at.end_gbps(own)
-        leaves = [other.at.switches[key] for key in far]
-        whole = 0.0
+        far_leaves = [far_node.at.leaf_of[key] for key in far]
+        carried = 0.0
         for key in own:
-            leaf = node.at.switches[key]
-            # A leaf that has a link to the far end uses it; any other spreads over all leaves that announce it.
-            to = [leaf] if leaf in leaves else leaves
-            percent = sum(left.between(leaf, name).spread_percent for name in to) / len(to)
-            whole += node.at.gbps[key] * percent
-        return min(own_gbps, other.at.end_gbps(far)) * whole / own_gbps
+            leaf = node.at.leaf_of[key]
+            # A leaf with a link to the far end uses it. Any other spreads over all leaves that announce the far end.
+            next_leaves = far_leaves
+            if leaf in far_leaves:
+                next_leaves = [leaf]
+            percent = sum(left.between(leaf, name).spread_percent for name in next_leaves) / len(next_leaves)
+            carried += node.at.gbps[key] * percent
+        return min(own_gbps, far_node.at.end_gbps(far)) * carried / own_gbps
 
 
 def _attached(ports: Iterable[_PortCable], nodes: Iterable[str], number: int) -> _Attached:
-    switches: dict[PortKey, str] = {}
+    leaf_of: dict[PortKey, str] = {}
     gbps: dict[PortKey, int] = {}
     ends: dict[PortKey, tuple[PortKey, ...]] = {}
     for port in ports:
-        switches[port.key] = port.switch
+        leaf_of[port.key] = port.switch
         gbps[port.key] = port.speed_gbps
         ends[port.end] = (*ends.get(port.end, ()), port.key)
-    return _Attached(switches, gbps, tuple(nodes), ends, number)
+    return _Attached(leaf_of, gbps, tuple(nodes), ends, number)
+
+
+def _counts_by_lost_ports(at: _Attached, affected: Sequence[frozenset[PortKey]]) -> Mapping[frozenset[PortKey], int]:
+    """Return how many nodes of a group have lost which ports; nodes that have lost all of them are left out."""
+    counts = Counter(ports for ports in affected if len(ports) < len(at.leaf_of))
+    if len(affected) < len(at.nodes):
+        counts[frozenset()] = len(at.nodes) - len(affected)
+    return counts

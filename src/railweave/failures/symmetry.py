@@ -3,12 +3,12 @@
 A fabric of 45,000 components has a thousand million pairs, but few that differ. Components get colors: first by their
 kind, then again and again by the colors of what they belong to (their blocks), and blocks by the colors of what they
 hold, until no color divides any more (the Weisfeiler–Leman refinement of dimension one). Components of a color form a
-class. Two pairs are of a class where their components are and where they have blocks of the same colors in common, such
-as a leaf or a plane, by as many links each. One pair of each class stands for all of it.
+class. Two pairs form a class where their components do, and where both share blocks of the same colors, such as a leaf
+or a plane, by as many links each. One pair of each class stands for all of it.
 """
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import NamedTuple
@@ -20,7 +20,7 @@ Colors = tuple[int, ...]
 
 
 Relation = tuple[tuple[str, int, int, int], ...]
-"""What two components share: kind and color of each block, and by how many links each of the two belongs to it."""
+"""What two components share: the kind and the color of each block, and by how many links each of them belongs to it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,9 +70,10 @@ class Symmetry:
 
     def pair_kind(self, first: Component, second: Component) -> tuple[object, ...]:
         """Return what tells the class of a pair from other classes; the pair may come from a finer symmetry."""
-        places = [self._place_of[component.kind, component.name] for component in (first, second)]
-        relation = self._relation(*(self._components[place] for place in places))
-        return (*sorted(self.colors[place] for place in places), relation)
+        first_place = self._place_of[first.kind, first.name]
+        second_place = self._place_of[second.kind, second.name]
+        relation = self._relation(self._components[first_place], self._components[second_place])
+        return (*sorted((self.colors[first_place], self.colors[second_place])), relation)
 
     def singles(self) -> list[Singles]:
         """Return the classes of components in the order of their first ones."""
@@ -80,10 +81,10 @@ class Symmetry:
         return [Singles(counts[self.colors[place]], self._components[place]) for place in self._first()]
 
     def pairs(self) -> Iterator[PairClass]:
-        """Yield the classes of unordered pairs; one component of each class is held against all others.
+        """Yield the classes of unordered pairs. The first component of each class is paired with all others.
 
-        Every component of a class has as many partners of a kind as any other: their number times that of the class
-        is the number of pairs, each of which is met from both ends where both are of one class.
+        Every component of a class has the same number of equal partners. That number times the size of the class is the
+        number of pairs, or twice it where both ends are of one class.
         """
         counts = Counter(self.colors)
         for place in self._first():
@@ -103,7 +104,7 @@ class Symmetry:
         return list(first.values())
 
     def _partners(self, place: int) -> Iterator[Partners]:
-        """Yield the classes of partners of a component; those of an earlier color have been paired with it before."""
+        """Yield the classes of partners of a component, without those of earlier colors: they were paired before."""
         component = self._components[place]
         counts: Counter[tuple[int, Relation]] = Counter()
         first: dict[tuple[int, Relation], int] = {}
@@ -135,53 +136,67 @@ class Symmetry:
 
 def _refine(components: Sequence[Component]) -> tuple[Colors, Mapping[SharedPart, int]]:
     """Return the colors of components, numbered in the order of their first ones, and of blocks."""
-    members: dict[SharedPart, list[int]] = {}
+    members_of: dict[SharedPart, list[int]] = {}
     for place, component in enumerate(components):
         for block in component.blocks:
-            members.setdefault(block, []).append(place)
-    weights = _weights(components, members)
+            members_of.setdefault(block, []).append(place)
+    weights = _weights(components, members_of)
     colors = _numbered([(component.kind, component.speed_gbps) for component in components])
-    of_block = dict(zip(members, _numbered([block.kind for block in members]), strict=True))
+    block_colors = _colored({block: block.kind for block in members_of})
     while True:
-        held = [_members_of(places, colors, weights.get(block)) for block, places in members.items()]
-        finer_blocks = dict(zip(members, _numbered(list(zip(of_block.values(), held, strict=True))), strict=True))
-        colored = zip(colors, components, strict=True)
-        finer = _numbered([(color, _blocks_of(component, finer_blocks)) for color, component in colored])
-        # Colors only ever divide, so as many as before means the same.
-        is_stable = len(set(finer)) == len(set(colors))
-        if is_stable and len(set(finer_blocks.values())) == len(set(of_block.values())):
-            return tuple(finer), finer_blocks
-        colors = finer
-        of_block = finer_blocks
+        new_block_colors = _colored(
+            {
+                block: (block_colors[block], _members_of(members, colors, weights.get(block)))
+                for block, members in members_of.items()
+            }
+        )
+        new_colors = _numbered(
+            [
+                (color, _blocks_of(component, new_block_colors))
+                for color, component in zip(colors, components, strict=True)
+            ]
+        )
+        # Colors only ever divide, so as many as before means that none divided.
+        components_are_stable = len(set(new_colors)) == len(set(colors))
+        blocks_are_stable = len(set(new_block_colors.values())) == len(set(block_colors.values()))
+        if components_are_stable and blocks_are_stable:
+            return tuple(new_colors), new_block_colors
+        colors = new_colors
+        block_colors = new_block_colors
 
 
 def _weights(
-    components: Sequence[Component], members: Mapping[SharedPart, Sequence[int]]
+    components: Sequence[Component], members_of: Mapping[SharedPart, Sequence[int]]
 ) -> dict[SharedPart, list[int]]:
-    """Return for the blocks of line cards by how many links each of their members belongs to them."""
+    """Return by how many links each member belongs to a block, for the blocks that have line cards among them."""
     weights = {}
     for block in {block for component in components for block in component.counts}:
-        weights[block] = [components[place].counts.get(block, 1) for place in members[block]]
+        weights[block] = [components[place].counts.get(block, 1) for place in members_of[block]]
     return weights
 
 
-def _members_of(own: Sequence[int], colors: Sequence[int], weights: Sequence[int] | None) -> tuple[object, ...]:
-    """Return how many members of each color a block has; where line cards are among them, of each color and number of
-    links by which they belong to it."""
-    of_members = map(colors.__getitem__, own)
+def _members_of(members: Sequence[int], colors: Sequence[int], weights: Sequence[int] | None) -> tuple[object, ...]:
+    """Return how many members of each color a block has. With ``weights``, members of a color count apart where they
+    belong to the block by different numbers of links."""
+    member_colors = [colors[place] for place in members]
     if weights is None:
-        return tuple(sorted(Counter(of_members).items()))
-    return tuple(sorted(Counter(zip(of_members, weights, strict=True)).items()))
+        return tuple(sorted(Counter(member_colors).items()))
+    return tuple(sorted(Counter(zip(member_colors, weights, strict=True)).items()))
 
 
 def _blocks_of(component: Component, colors: Mapping[SharedPart, int]) -> tuple[object, ...]:
-    """Return the colors of the blocks of a component; those of a line card with the number of its links to each."""
+    """Return the colors of the blocks of a component, for a line card with the number of its links to each."""
     if component.counts:
         return tuple(sorted((colors[block], count) for block, count in component.counts.items()))
-    return tuple(sorted(map(colors.__getitem__, component.blocks)))
+    return tuple(sorted(colors[block] for block in component.blocks))
 
 
-def _numbered(keys: Sequence[object]) -> list[int]:
-    """Return a number for each key, equal keys the same, in the order in which they first come."""
+def _colored(keys: Mapping[SharedPart, object]) -> dict[SharedPart, int]:
+    """Return the color of each block: blocks with equal keys have the same."""
+    return dict(zip(keys, _numbered(keys.values()), strict=True))
+
+
+def _numbered(keys: Iterable[object]) -> list[int]:
+    """Return a number for each key, the same for equal keys, counted from 0 in the order of their first ones."""
     numbers: dict[object, int] = {}
     return [numbers.setdefault(key, len(numbers)) for key in keys]
