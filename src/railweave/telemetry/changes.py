@@ -93,4 +93,12 @@ def _change(
     if changed:
         labels = changed[0]
         first_change = LimitChange(labels, gone[labels], new[labels])
-    return AlertChange(rule.code, rule.name, metric.name, len(changed), added, removed, first_change)
+    return AlertChange(
+        code=rule.code,
+        alert=rule.name,
+        metric=metric.name,
+        changed=len(changed),
+        added=added,
+        removed=removed,
+        first=first_change,
+    )

@@ -1,11 +1,12 @@
 """``thresholds.prom``: the thresholds in Prometheus' text format, for the textfile collector of node_exporter.
 
 Samples of a metric are together, as the format demands. A fabric of 1,024 switches has up to two million samples in
-200 MB, so the text behind a port's labels is made once for all ports that are alike, and no more than the ports of a
-switch are in memory at once.
+200 MB. Most ports have the same thresholds, so what follows a port's labels in a line is made once for all of them, and
+the text of no more than one switch's ports is in memory at once.
 """
 
 from collections.abc import Callable, Iterable, Iterator
+from typing import NamedTuple
 
 from railweave.fabric.node_metrics import ScrapedMetric
 from railweave.telemetry import metrics
@@ -14,16 +15,25 @@ from railweave.telemetry.thresholds import PortThresholds, QueueLimits, SwitchTh
 _BYTES_PER_GBPS = 125_000_000
 _MS_PER_S = 1000
 
-_Suffixes = Callable[[PortThresholds], Iterable[str]]
+_LineEnds = Callable[[PortThresholds], Iterable[str]]
+"""The function that yields what follows a port's labels in the lines of a metric: further labels and the value."""
+
+
+class _AlikePorts(NamedTuple):
+    """The ports of a switch that have the same thresholds."""
+
+    thresholds: PortThresholds
+    # The start of the labels of each: ``{device="…",port="…",cable="…"``.
+    labels: list[str]
 
 
 class ThresholdsText:
     """The text of ``thresholds.prom``, in parts of any number of lines."""
 
     def __init__(self, thresholds: Thresholds) -> None:
-        """Start with nothing written."""
+        """Take the thresholds to write."""
         self._thresholds = thresholds
-        # Of the parts yielded so far.
+        # The number of samples in the parts yielded so far.
         self.samples = 0
 
     def __iter__(self) -> Iterator[str]:
@@ -44,30 +54,20 @@ def _samples(thresholds: Thresholds) -> Iterator[tuple[ScrapedMetric, Iterable[s
     yield metrics.DEVICE, map(_device, thresholds.switches)
     yield metrics.LINK, _links(thresholds)
     ports = list(_alike_ports(thresholds))
-    for metric, suffixes in _OF_PORTS.items():
-        yield metric, _port_samples(metric, suffixes, ports)
-    yield (
-        metrics.POOL,
-        [
-            f'{metrics.POOL}{{device="{entry.switch.name}",pool="{pool}"}} {size}\n'
-            for entry in thresholds.switches
-            for pool, size in entry.pools.items()
-        ],
-    )
+    for metric, line_ends in _OF_PORTS.items():
+        yield metric, _port_samples(metric, line_ends, ports)
+    yield metrics.POOL, _pools(thresholds)
     yield metrics.WEIGHT, _weights(thresholds)
     yield metrics.RATE_LIMIT, _rate_limits(thresholds)
     for metric, value in _OF_SWITCHES.items():
         yield metric, _switch_samples(metric, value, thresholds.switches)
-    yield (
-        metrics.HOLD,
-        [f'{metrics.HOLD}{{device="{entry.switch.name}"}} {thresholds.hold_s}\n' for entry in thresholds.switches],
-    )
-    # Of the whole fabric: it has no device.
+    yield metrics.HOLD, _switch_samples(metrics.HOLD, lambda _: thresholds.hold_s, thresholds.switches)
+    # A value of the whole fabric, without a device.
     yield metrics.FLOOR, [f"{metrics.FLOOR} {thresholds.floor_percent / 100:g}\n"]
 
 
 def switch_labels(entry: SwitchThresholds) -> dict[str, str]:
-    """Return the labels that say where a switch is; what it does not have is left out."""
+    """Return the labels that say where a switch is: its role, and its pod, plane, rail and stripe where it has one."""
     switch = entry.switch
     places = {"pod": switch.pod, "plane": switch.plane, "rail": switch.rail, "stripe": switch.stripe}
     labels = {"device": switch.name, "role": switch.tier.name}
@@ -91,42 +91,39 @@ def _links(thresholds: Thresholds) -> Iterator[str]:
         yield "".join(lines)
 
 
-def _alike_ports(thresholds: Thresholds) -> Iterator[tuple[PortThresholds, list[str]]]:
-    """Yield the thresholds of ports with the first labels of those ports of a switch that have them."""
+def _alike_ports(thresholds: Thresholds) -> Iterator[_AlikePorts]:
+    """Yield the ports of each switch, those with the same thresholds together."""
     for entry in thresholds.switches:
-        alike: dict[int, tuple[PortThresholds, list[str]]] = {}
-        head = f'{{device="{entry.switch.name}",port="'
-        for port, cable, _, _, _, limits in entry.ports:
-            if id(limits) not in alike:
-                alike[id(limits)] = limits, []
-            alike[id(limits)][1].append(f'{head}{port}",cable="{cable}"')
-        yield from alike.values()
+        # Equal thresholds are one object, and comparing identities is much faster than comparing values.
+        alike_ports: dict[int, _AlikePorts] = {}
+        for port in entry.ports:
+            alike = alike_ports.setdefault(id(port.thresholds), _AlikePorts(port.thresholds, []))
+            alike.labels.append(f'{{device="{entry.switch.name}",port="{port.port}",cable="{port.cable}"')
+        yield from alike_ports.values()
 
 
-def _port_samples(
-    metric: ScrapedMetric, suffixes: _Suffixes, ports: Iterable[tuple[PortThresholds, list[str]]]
-) -> Iterator[str]:
+def _port_samples(metric: ScrapedMetric, line_ends: _LineEnds, ports: Iterable[_AlikePorts]) -> Iterator[str]:
     name = metric.name
-    written: dict[int, tuple[str, ...]] = {}
-    for limits, labels in ports:
-        ends = written.get(id(limits))
-        if ends is None:
-            ends = written[id(limits)] = tuple(suffixes(limits))
-        for end in ends:
-            # One join for all lines: a loop over ports would take ten times as long.
-            yield f"{name}{(end + name).join(labels)}{end}"
+    ends_of: dict[int, tuple[str, ...]] = {}
+    for alike in ports:
+        limits = alike.thresholds
+        if id(limits) not in ends_of:
+            ends_of[id(limits)] = tuple(line_ends(limits))
+        for end in ends_of[id(limits)]:
+            # One join for the lines of all ports, because a loop over ports would take ten times as long.
+            yield f"{name}{(end + name).join(alike.labels)}{end}"
 
 
-def _of_queues(value: Callable[[QueueLimits], int | None]) -> _Suffixes:
+def _of_queues(value: Callable[[QueueLimits], int | None]) -> _LineEnds:
     """Return the function that writes a value of each queue, without a sample where it is None."""
 
-    def suffixes(limits: PortThresholds) -> Iterator[str]:
+    def line_ends(limits: PortThresholds) -> Iterator[str]:
         for queue in limits.queues:
             number = value(queue)
             if number is not None:
                 yield f',queue="{queue.queue}"}} {number}\n'
 
-    return suffixes
+    return line_ends
 
 
 def _starts(limits: PortThresholds) -> Iterator[str]:
@@ -149,7 +146,7 @@ def _watch_ratio(limits: PortThresholds) -> Iterator[str]:
         yield f"}} {limits.watch_ratio:.6g}\n"
 
 
-_OF_PORTS: dict[ScrapedMetric, _Suffixes] = {
+_OF_PORTS: dict[ScrapedMetric, _LineEnds] = {
     metrics.KMIN: _of_queues(lambda queue: queue.kmin_bytes),
     metrics.KMAX: _of_queues(lambda queue: queue.kmax_bytes),
     metrics.PMAX: _of_queues(lambda queue: queue.pmax_percent),
@@ -162,6 +159,7 @@ _OF_PORTS: dict[ScrapedMetric, _Suffixes] = {
 
 
 def _watchdog_s(entry: SwitchThresholds, field: str) -> str | None:
+    """Return a time of the PFC watchdog in seconds, None where the switch has none."""
     if entry.watchdog is None:
         return None
     return f"{getattr(entry.watchdog, field) / _MS_PER_S:g}"
@@ -186,6 +184,12 @@ def _switch_samples(
         number = value(entry)
         if number is not None:
             yield f'{metric}{{device="{entry.switch.name}"}} {number}\n'
+
+
+def _pools(thresholds: Thresholds) -> Iterator[str]:
+    for entry in thresholds.switches:
+        for pool, size_bytes in entry.pools.items():
+            yield f'{metrics.POOL}{{device="{entry.switch.name}",pool="{pool}"}} {size_bytes}\n'
 
 
 def _weights(thresholds: Thresholds) -> Iterator[str]:

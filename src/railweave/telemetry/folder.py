@@ -1,4 +1,4 @@
-"""All files of a fabric's monitoring by their paths, and what they come to."""
+"""All files of a fabric's monitoring by their paths, and how many series and alerts they make."""
 
 from collections.abc import Mapping
 from typing import NamedTuple
@@ -18,9 +18,9 @@ class RenderedTelemetry(NamedTuple):
     fabric: str
     # Bytes by path within the folder.
     files: Mapping[str, int]
-    # Of thresholds.prom.
+    # Series of thresholds.prom.
     thresholds: int
-    # Of switches, if all of them count everything, and of nodes beside node_exporter's own.
+    # Series of switches, if all of them count everything, and those that nodes have beside node_exporter's own.
     scraped: int
     alerts: int
     recording: int
@@ -40,13 +40,15 @@ def monitoring_files(thresholds: Thresholds) -> dict[str, str]:
 
 
 def scraped_series(thresholds: Thresholds) -> int:
-    """Return the most series that exporters serve: those by queue or priority only of classes that mark."""
-    of_switches = sum("port" not in metric.labels for metric in metrics.SCRAPED)
-    of_queues = sum(len(metric.labels) > 1 for metric in metrics.SCRAPED)
-    of_ports = len(metrics.SCRAPED) - of_switches - of_queues
-    series = (of_switches + len(metrics.MAINTENANCE_STATES) - 1) * len(thresholds.switches)
+    """Return the most series that exporters serve. Queues and priorities count only for classes that mark."""
+    metrics_of_switches = sum("port" not in metric.labels for metric in metrics.SCRAPED)
+    metrics_of_queues = sum(len(metric.labels) > 1 for metric in metrics.SCRAPED)
+    metrics_of_ports = len(metrics.SCRAPED) - metrics_of_switches - metrics_of_queues
+    # The metric of maintenance has a series for each state.
+    series_of_switch = metrics_of_switches - 1 + len(metrics.MAINTENANCE_STATES)
+    series = series_of_switch * len(thresholds.switches)
     for entry in thresholds.switches:
         queues = sum(len(port.thresholds.queues) for port in entry.ports)
-        series += of_ports * len(entry.ports) + of_queues * queues
+        series += metrics_of_ports * len(entry.ports) + metrics_of_queues * queues
     nics = sum(len(host.ports) for host in thresholds.fabric.hosts)
     return series + len(metrics.OF_NODES) * nics

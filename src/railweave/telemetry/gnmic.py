@@ -119,18 +119,19 @@ def _target(name: str, gnmi: GnmiPolicy) -> Mapping[str, Any]:
 
 
 def starlark(fabric: Fabric) -> str:
-    """Return the script that turns SONiC's leaves into metrics."""
+    """Return the Starlark script with which gnmic turns the leaves of SONiC's YANG models into metrics."""
+    # By identity: switches share the objects of their panels, and a panel is not hashable.
     panels = {id(switch.panel): switch.panel for switch in fabric.switches}
-    places = {panel: place for place, panel in enumerate(panels)}
+    number_of_panel = {panel_id: number for number, panel_id in enumerate(panels)}
     values = {
         "@FIELDS@": _metric_of_fields(),
         "@PERIODIC@": [_field_of(metric) for metric in metrics.SCRAPED if metric.source.startswith(_PERIODIC)],
         "@ALIASES@": [{port.alias: port.name for port in panel.ports} for panel in panels.values()],
-        "@PANEL_OF@": {switch.name: places[id(switch.panel)] for switch in fabric.switches},
+        "@PANEL_OF@": {switch.name: number_of_panel[id(switch.panel)] for switch in fabric.switches},
     }
     text = SCRIPT
-    for mark, value in values.items():
-        text = text.replace(mark, json.dumps(value))
+    for placeholder, value in values.items():
+        text = text.replace(placeholder, json.dumps(value))
     return text
 
 

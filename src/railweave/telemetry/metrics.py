@@ -104,10 +104,10 @@ MAINTENANCE_STATES: Final = ("drained", "tsa", "rolling", "replaced")
 """The values of the label ``state``; each has a sample, 0 or 1."""
 DRIFT_ROWS: Final = ScrapedMetric("railweave_drift_rows", "gauge", (), "rows and FRR lines that differ from the intent")
 OTHER_PROGRAM: Final = ScrapedMetric(
-    "railweave_other_program",
-    "gauge",
-    (),
-    "1 if another version of railweave-switch answered",
+    name="railweave_other_program",
+    kind="gauge",
+    labels=(),
+    help="1 if another version of railweave-switch answered",
 )
 
 # Of the exporter itself, at `/metrics`, beside SWITCH_UP and READING_AGE of all switches.

@@ -49,18 +49,19 @@ def _job(name: str, targets: str) -> dict[str, Any]:
 
 
 def _switches_job() -> dict[str, Any]:
-    """Return the job that scrapes one switch after the other from the exporter.
+    """Return the scrape job that asks the exporter for each switch by itself.
 
-    A sample of another switch than the target's is dropped: whatever the exporter serves, no series exists twice.
+    Samples of any other switch are dropped, so no series exists twice, whatever the exporter serves.
     """
     parameter = f"__param_{metrics.DEVICE_PARAMETER}"
     return {
         **_job("railweave-switches", "switches"),
+        # The switch that a request names is also the instance of its series.
         "relabel_configs": [
             {"source_labels": ["device"], "target_label": parameter},
             {"source_labels": ["device"], "target_label": "instance"},
         ],
-        # The target's own `device` wins over that of a sample, which Prometheus keeps as `exported_device`.
+        # Prometheus keeps the target's `device`, and renames that of a sample to `exported_device`.
         "metric_relabel_configs": [
             {"action": "keepequal", "source_labels": ["exported_device"], "target_label": "device"},
             {"action": "labeldrop", "regex": "exported_device"},

@@ -170,12 +170,26 @@ class Thresholds:
             port = ports[link.upper_port]
             peer_port = ports_of[link.lower][link.lower_port].name
             thresholds = self._port(plan, kinds[link.upper_port], port, link)
-            yield CabledPort(port.name, cable_of[id(link)], link.lower, peer_port, "down", thresholds)
+            yield CabledPort(
+                port=port.name,
+                cable=cable_of[id(link)],
+                peer=link.lower,
+                peer_port=peer_port,
+                direction="down",
+                thresholds=thresholds,
+            )
         for link in fabric.uplinks_of[name]:
             port = ports[link.lower_port]
             peer_port = ports_of[link.upper][link.upper_port].name
             thresholds = self._port(plan, kinds[link.lower_port], port, link)
-            yield CabledPort(port.name, cable_of[id(link)], link.upper, peer_port, "up", thresholds)
+            yield CabledPort(
+                port=port.name,
+                cable=cable_of[id(link)],
+                peer=link.upper,
+                peer_port=peer_port,
+                direction="up",
+                thresholds=thresholds,
+            )
 
     @cached_property
     def _kinds_of(self) -> Mapping[str, Sequence[int]]:
