@@ -126,16 +126,17 @@ def read_value(kind: Any, value: Any, at: Place = ()) -> Any:
 
 
 def read_text(kind: Any, text: str | bytes) -> Any:
-    """Return the value of a type in a JSON text, of exactly the types that JSON writes: no number is read from a text.
+    """Return the value of type ``kind`` that a JSON document has, without coercion: ``"5"`` is no number.
 
-    Raises InvalidTextError, and InvalidValueError with all parts that are missing or of another type.
+    Raises InvalidTextError if ``text`` is not JSON, and InvalidValueError if it does not fit ``kind``, with all parts
+    that are missing or of another type.
     """
     from pydantic import ValidationError
 
     try:
         return _adapter(kind).validate_json(text, strict=True)
     except ValidationError as exc:
-        # For a text that is not JSON, Python has the better error: with line and column.
+        # If the text is not JSON, this raises first: the error of Python's parser has line and column.
         load_text(text)
         raise _invalid_value(exc) from None
 

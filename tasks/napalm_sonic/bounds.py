@@ -55,13 +55,15 @@ def _octets_a_character(text: bytes) -> int:
 
 
 def decoded_in_turn(text: str, decode: Callable[[str], T]) -> T:
-    """Return the result of ``decode`` for a JSON text; of several large texts, one at a time is decoded.
+    """Return the result of ``decode`` for a JSON text. Threads decode large texts one after the other.
 
-    Raises TooLargeError, before anything is decoded, for a text with more values than the largest configuration.
+    Raises TooLargeError, before it decodes anything, if the result would take more memory than the largest
+    configuration does.
     """
     if len(text) <= _LARGE_CHARACTERS:
         return decode(text)
     with _large_decoding:
+        # An estimate: nearly every value is behind a comma or a colon.
         containers = text.count("{") + text.count("[")
         values = text.count(",") + text.count(":")
         if containers * _CONTAINER_BYTES + values * _VALUE_BYTES > _MOST_DECODED_BYTES:

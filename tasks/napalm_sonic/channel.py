@@ -25,8 +25,8 @@ _CHUNK_BYTES = 65536
 
 @contextmanager
 def answered_within(channel: "paramiko.Channel", timeout_s: float) -> "Iterator[None]":
-    """Limit the wait for the answer to a channel request, which paramiko does not. Raises TimeoutError."""
-    # The type stubs have no private names.
+    """Raise TimeoutError if a channel request in the block is not answered in time; paramiko waits without a limit."""
+    # The type stubs do not declare private members.
     private: Any = channel
     wait_for_event = private._wait_for_event
 
@@ -34,13 +34,15 @@ def answered_within(channel: "paramiko.Channel", timeout_s: float) -> "Iterator[
         if not channel.event.wait(timeout_s):
             channel.close()
             raise TimeoutError("the request is not answered")
+        # Returns at once now; raises what paramiko has noted if the request was refused.
         wait_for_event()
 
     private._wait_for_event = wait_at_most
     try:
         yield
     finally:
-        # Not set to the method again: the channel would refer to itself, and stay until the garbage collector runs.
+        # Deleted rather than set to the method again, with which the channel would refer to itself, and stay in memory
+        # until the garbage collector runs.
         del private._wait_for_event
 
 

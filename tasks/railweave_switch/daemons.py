@@ -108,14 +108,19 @@ def unapplied(host: SwitchHost, rows: Mapping[str, Hash]) -> list[Unapplied]:
 
 
 def applied_and_unseen(host: SwitchHost, rows: Mapping[str, Hash]) -> tuple[list[Unapplied], list[str]]:
-    """Return the values of daemons and ports that differ from CONFIG_DB, and the fields (speed, FEC) that are
-    configured but reported by no port that is up; raises DatabaseError, OSError."""
-    applied_buffers = host.rows("APPL_DB", "BUFFER_*")
+    """Compare the values that daemons and ports have in force with CONFIG_DB, whose rows are ``rows``.
+
+    Returns the values that differ, and the fields that are configured but that no port reports that is up (speed, FEC).
+    Raises DatabaseError, OSError.
+    """
     ports = {key: row for key, row in rows.items() if key.startswith("PORT|")}
     applied_ports = host.rows("APPL_DB", "PORT_TABLE:*")
     differences = list(_port_differences(ports, applied_ports))
-    links = _links_up(host, ports, applied_ports)
-    differences += [difference for difference in _link_differences(links) if difference not in differences]
+    links_up = _links_up(host, ports, applied_ports)
+    # APPL_DB and the state of a port may show the same difference.
+    differences += [difference for difference in _link_differences(links_up) if difference not in differences]
+    applied_buffers = host.rows("APPL_DB", "BUFFER_*")
+    # In the dynamic buffer model buffermgrd writes rows that CONFIG_DB does not state.
     is_dynamic = rows.get("DEVICE_METADATA|localhost", {}).get("buffer_model") == "dynamic"
     if applied_buffers and not is_dynamic:
         differences += _buffer_differences(rows, applied_buffers)
@@ -123,7 +128,7 @@ def applied_and_unseen(host: SwitchHost, rows: Mapping[str, Hash]) -> tuple[list
     if hash_fields:
         differences += _hash_differences(hash_fields, host.rows("STATE_DB", CAPABILITY).get(CAPABILITY))
     differences += _watchdog_differences(rows, watched_queues(host))
-    return differences, _unseen(links)
+    return differences, _unseen(links_up)
 
 
 def _hash_differences(hash_fields: str, capability: Hash | None) -> Iterator[Unapplied]:

@@ -27,7 +27,7 @@ BUSY_S = 300.0
 POLL_S = 1.0
 RETRY_S = 60.0
 MOST_RETRIES = 10
-UNREADABLE = 3
+MOST_FAILED_READS = 3
 """The guard reverts after so many failures in a row to read the state."""
 
 
@@ -43,7 +43,7 @@ class Guard:
         self.document = read_document(host)
         if self.document.id != name:
             raise DamagedError(f"pending.json is of {self.document.id}, not of {name}")
-        self.unread = 0
+        self.failed_reads = 0
         self.retries = 0
         self.ended: State | None = None
         """The state after this guard's own revert, until it is written."""
@@ -60,16 +60,16 @@ class Guard:
             return POLL_S
 
     def _check_state(self) -> float | None:
-        """Act on the state of the last transaction; return as ``poll`` does."""
+        """Act on the state of the last transaction; return the seconds until the next check, None if there is none."""
         state = None
         try:
             # A state that is damaged, or another version's, counts as missing.
             with contextlib.suppress(DamagedError, VersionError):
                 state = read_state(self.host)
-                self.unread = 0
+                self.failed_reads = 0
         except OSError:
-            self.unread += 1
-            if self.unread < UNREADABLE:
+            self.failed_reads += 1
+            if self.failed_reads < MOST_FAILED_READS:
                 return POLL_S
         if state is None:
             return self._fail_safe()
@@ -78,6 +78,7 @@ class Guard:
         if state.status in ENDED:
             return self._end(state)
         if self.ended is not None:
+            # This guard has reverted the transaction, but could not write that: the file has the state before.
             with self.host.lock(0.0):
                 self.ended.write(self.host)
             return None
@@ -143,23 +144,26 @@ class Guard:
         return self._revert(None)
 
     def _revert(self, state: State | None) -> float | None:
-        """Revert under the lock, unless the state there shows that this is no longer needed."""
+        """Revert, unless the state, which is read again under the lock, shows that this is no longer needed.
+
+        Returns the seconds until the next check, which judges a state that has changed meanwhile at once.
+        """
         with self.host.lock(0.0):
             current = None
             with contextlib.suppress(DamagedError, VersionError, OSError):
                 current = read_state(self.host)
-            if current is not None:
-                if state is None or current.status == Stage.CONFIRMED:
-                    return 0.0
-                if current.status in ENDED and not current.unsaved:
+            if current is None:
+                current = stand_in(self.host, self.name, self.document.ends_s)
+            else:
+                has_ended = current.status in ENDED and not current.unsaved
+                if state is None or current.status == Stage.CONFIRMED or has_ended:
                     return 0.0
                 if current.status in (Stage.APPLYING, Stage.REVERTING) and self._at_work(current):
                     return POLL_S
-            else:
-                current = stand_in(self.host, self.name, self.document.ends_s)
+            # It writes the outcome into the state.
             revert_to(self.host, current, self._document_for(current), "nobody confirmed it in time")
-        self.ended = None
         if current.status != Stage.REVERTED:
+            self.ended = None
             return RETRY_S
         self.ended = current
         return POLL_S

@@ -21,14 +21,17 @@ AT_WORK_S = 600.0
 
 
 def hold(host: SwitchHost, request: Mapping[str, Any]) -> Answer:
-    """Hold the switch for ``seconds``, with 0 release it; raises RequestRefusedError if another client holds it.
+    """Hold the switch for ``seconds``, or release it if ``seconds`` is 0; return the outcome and the status.
 
-    ``over`` names a hold whose owner has certainly ended. A switch that is not drained itself may be held as the
-    meeting point of all clients that drain other switches of its plane.
+    ``over`` is the id of a hold that may be replaced, because its owner has ended. Clients that drain different
+    switches of a plane all hold one agreed switch of that plane, drained or not, to exclude each other.
+
+    Raises RequestRefusedError if another client holds the switch.
     """
     with locked(host, request):
         current = held(host)
-        if current is not None and current.id not in (request["id"], request["over"]):
+        replaceable = (request["id"], request["over"])
+        if current is not None and current.id not in replaceable:
             raise RequestRefusedError(current.words(host), "held")
         if request["seconds"] <= 0:
             remove(host, "hold.json")

@@ -79,12 +79,13 @@ def _revert_ended(host: SwitchHost, state: State, status: str, request: Mapping[
 
 
 def revert_to(host: SwitchHost, state: State, document: RollbackDocument, why: str) -> Answer:
-    """Restore a rollback document; the outcome is ``reverted``, or ``failed`` with the missing rows and lines.
+    """Restore a rollback document and write the outcome: ``reverted``, or ``failed`` with the missing rows and lines.
 
-    The result is saved if the startup files have the change: after the rollback of a confirmed commit, and if somebody
-    saved a change that was never confirmed. Daemons that the change ended get time to return; the state names those
-    that stay away.
+    The restored configuration is saved if the startup files have the change, because its commit was confirmed, or
+    because somebody saved it before. Daemons that the change ended get time to start again; the state names those
+    that do not.
     """
+    # A disk that cannot be written must not keep the configuration from being restored.
     with contextlib.suppress(OSError):
         state.write(host, status=Stage.REVERTING, worker=host.me(), reason=why, error="")
     restored, failure = _restored_and_saved(host, state, document)

@@ -207,22 +207,25 @@ def apply_frr(host: SwitchHost, text: str, timeout_s: float, *, lenient: bool) -
 
 
 def _pass_to_vtysh(host: SwitchHost, text: str, timeout_s: float, *, input_if_no_file: bool) -> Done:
-    """Let vtysh read lines from a file, which is removed; raises StepError, OSError.
+    """Run configuration lines in vtysh from a temporary file; return how the command ended.
 
-    ``input_if_no_file``: on a disk that cannot be written, pass them to its standard input.
+    With ``input_if_no_file`` the lines go to vtysh's standard input if the file cannot be written. Raises StepError,
+    OSError.
     """
     name = "railweave.conf"
-    where = frr_file(host, name)
+    path = frr_file(host, name)
     try:
-        host.write_file(where, text.encode(), 0o600)
+        host.write_file(path, text.encode(), 0o600)
     except OSError:
         if not input_if_no_file:
             raise
+        # Unlike a file, standard input is read outside of the configuration mode.
         return _attempt(host, ["vtysh"], timeout_s, f"configure terminal\n{text}\nend\n")
     try:
         return _attempt(host, ["vtysh", "-f", f"{FRR_IN_CONTAINER}/{name}"], timeout_s)
     finally:
-        host.remove_file(where)  # it may hold passwords of neighbors
+        # It may hold passwords of neighbors.
+        host.remove_file(path)
 
 
 def frr_text(host: SwitchHost) -> str | None:

@@ -48,12 +48,13 @@ def _is_internal(name: str) -> bool:
 
 
 def _lines(name: str, *, away: bool) -> str:
-    """Return the lines that write the entries of TSA in a route-map, or remove them."""
-    # Towards other cards of a chassis only the first entry is written.
-    entries = _ENTRIES[:1] if _is_internal(name) else _ENTRIES
+    """Return the lines that add the entries of TSA to a route-map, or those that remove them (TSB)."""
+    # The route-maps towards other cards of a chassis have only the first entry.
+    is_internal = _is_internal(name)
     if not away:
+        entries = _ENTRIES[:1] if is_internal else _ENTRIES
         return "".join(f"no route-map {name} {entry}\n" for entry in entries)
-    if _is_internal(name):
+    if is_internal:
         return f"route-map {name} permit 20\n set community no-export additive\nexit\n"
     version = _version(name)
     # Loopbacks stay reachable, so that the switch can still be managed; all other prefixes are denied.

@@ -228,9 +228,9 @@ class Device:
         self.start_services()
 
     def lose_power(self, *, with_configuration: bool = False, unanswered: int = 0) -> None:
-        """Boot again; with the loss of its configuration, as from the factory.
+        """Lose power and boot again, ``with_configuration`` without its configuration, as it came from the factory.
 
-        A boot here is so short that a busy client may not notice it: ``unanswered`` connections meet the switch away.
+        A boot here is so short that a busy client may not notice it, so the next ``unanswered`` connections fail.
         """
         if with_configuration:
             for path in (CONFIG_FILE, FRR_FILE):

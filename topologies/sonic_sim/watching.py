@@ -61,7 +61,11 @@ class Watch:
         if not self.active:
             return
         look = _LastLook(
-            device.db.version, device.frr.version, device.faults.version, self.network.version, device.busy_s
+            rows=device.db.version,
+            frr=device.frr.version,
+            faults=device.faults.version,
+            network=self.network.version,
+            busy_s=device.busy_s,
         )
         last = self._last_looks.get(device.name)
         if look == last and device.name not in self._waiting:
@@ -86,8 +90,11 @@ class Watch:
         return changed
 
     def _cables_now(self, device: Device) -> dict[tuple[str, str], bool]:
-        """Return for each cable of a switch to another whether it carries BGP, also for those that once did."""
-        # A switch that lost a neighbor's configuration has no session there any more.
+        """Return whether a session of BGP is up on each cable from a switch to another.
+
+        Cables that carried BGP before are among them, because a switch that lost the configuration of a neighbor has no
+        session there any more.
+        """
         carrying = dict.fromkeys(self._cables_of.get(device.name, ()), False)
         for session in sessions_of(device).values():
             far = self.network.far_end(device, session.port) if session.port else None
@@ -98,7 +105,7 @@ class Watch:
             is_carrying = carrying.get((first, second), False)
             carrying[first, second] = is_carrying or session.established
             if session.state == "Connect":
-                # It comes up without a further command.
+                # It will come up without a command that would make the simulator look.
                 self._look_again(device)
         return carrying
 

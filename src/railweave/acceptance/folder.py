@@ -168,7 +168,7 @@ class _FolderReader:
             self.paths.setdefault(complaint, other.paths[complaint])
 
     def _read_test(self, test: PlannedTest) -> None:
-        """Add the results of all nodes of a test."""
+        """Add the results of all nodes of a test, and complain about what is missing, foreign or contradictory."""
         folder = f"{self.folder}/{test.id}"
         members = {member.node for member in (test.sender, test.receiver, *test.group) if member is not None}
         results = []

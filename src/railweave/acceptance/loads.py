@@ -13,7 +13,11 @@ _BYTES = (CounterMeaning.SENT_BYTES, CounterMeaning.RECEIVED_BYTES)
 
 
 def link_loads(case: Case) -> LinkLoads:
-    """Return the load of every link that was read: the most bytes of both directions, as counted at both ends."""
+    """Return the highest load that each link had in a round, as a share of its bandwidth, by its lower end.
+
+    Both ends count the bytes of both directions, and the highest of the four counters is taken. Links that no end
+    counted are left out.
+    """
     index = case.index
     loads: dict[PortEnd, float] = {}
     for tally in case.tallies.values():
@@ -21,9 +25,9 @@ def link_loads(case: Case) -> LinkLoads:
         columns = [
             tally.column(places, meaning) for places in (index.lower_places, index.upper_places) for meaning in _BYTES
         ]
-        for link, *readings in zip(index.plan.links, *columns, strict=True):
-            counted_bytes = [reading for reading in readings if reading is not None]
+        for link, *counters in zip(index.plan.links, *columns, strict=True):
+            counted_bytes = [counter for counter in counters if counter is not None]
             if counted_bytes:
-                share = max(counted_bytes) * 8 / (link.speed_gbps * 1e9 * seconds)
-                loads[link.lower] = max(share, loads.get(link.lower, 0.0))
+                load = max(counted_bytes) * 8 / (link.speed_gbps * 1e9 * seconds)
+                loads[link.lower] = max(load, loads.get(link.lower, 0.0))
     return loads

@@ -48,26 +48,27 @@ def link_ends(link: Link) -> tuple[str, int, str, int]:
 
 
 def named_scope(fabric: Fabric, catalog: Catalog, names: str) -> TestScope:
-    """Return the scope of nodes and switches by name, range or pattern, and of cables by name, comma-separated.
+    """Return the scope that ``names`` selects: a comma-separated list of switches, nodes and cables.
 
-    Raises UsageError for a word that names none.
+    Switches and nodes are given by name, range or pattern, cables by name. Raises UsageError if an item matches none of
+    them, and if the list is empty.
     """
     devices = (*fabric.switch_of, *fabric.host_of)
     cables: dict[str, list[Link]] = {}
     for link, name in zip(fabric.links, cable_names(fabric, catalog), strict=True):
         cables.setdefault(name, []).append(link)
-    chosen: set[str] = set()
-    links: list[Link] = []
-    for word in filter(None, map(str.strip, names.split(","))):
-        matching = _devices_named(word, devices)
-        chosen.update(matching)
-        links += cables.get(word, ())
-        if not matching and word not in cables:
-            guess = suggestion(word, devices)
-            raise UsageError(f"{fabric.name} has no switch, node or cable {word}: {guess}it has {compact(devices)}")
-    if not chosen and not links:
+    chosen_devices: set[str] = set()
+    chosen_links: list[Link] = []
+    for item in filter(None, map(str.strip, names.split(","))):
+        matching_devices = _devices_named(item, devices)
+        chosen_devices.update(matching_devices)
+        chosen_links += cables.get(item, ())
+        if not matching_devices and item not in cables:
+            guess = suggestion(item, devices)
+            raise UsageError(f"{fabric.name} has no switch, node or cable {item}: {guess}it has {compact(devices)}")
+    if not chosen_devices and not chosen_links:
         raise UsageError("--only names nothing: write switches, nodes, ranges or cables, separated with commas")
-    return _scope(fabric, chosen, links)
+    return _scope(fabric, chosen_devices, chosen_links)
 
 
 def _devices_named(word: str, devices: Collection[str]) -> list[str]:

@@ -66,19 +66,19 @@ class _LabeledPlug(NamedTuple):
 
 def _labeled_plugs(fabric: Fabric, assembly: Assembly) -> Iterator[_LabeledPlug]:
     """Yield the plugs of a cable, those at its lower end first."""
-    first = assembly.links[0].link
-    name = f"{first.lower} {fabric.ports_of[first.lower][first.lower_port].name}"
+    first_link = assembly.links[0].link
+    cable_name = f"{first_link.lower} {fabric.ports_of[first_link.lower][first_link.lower_port].name}"
     title = cable_title(assembly)
     lower_plugs, upper_plugs = plugs_of(assembly)
     for plug in lower_plugs:
         # The links of a plug end at one device on its own side; only the far side of a breakout has several.
-        (near,) = _lower_ends(fabric, plug)
-        port = min(cable.link.lower_port for cable in plug)
-        yield _LabeledPlug(port, CableLabel(name, near, _upper_ends(fabric, plug), title, assembly.length_m))
+        (near_end,) = _lower_ends(fabric, plug)
+        label = CableLabel(cable_name, near_end, _upper_ends(fabric, plug), title, assembly.length_m)
+        yield _LabeledPlug(min(wired.link.lower_port for wired in plug), label)
     for plug in upper_plugs:
-        (near,) = _upper_ends(fabric, plug)
-        port = min(cable.link.upper_port for cable in plug)
-        yield _LabeledPlug(port, CableLabel(name, near, _lower_ends(fabric, plug), title, assembly.length_m))
+        (near_end,) = _upper_ends(fabric, plug)
+        label = CableLabel(cable_name, near_end, _lower_ends(fabric, plug), title, assembly.length_m)
+        yield _LabeledPlug(min(wired.link.upper_port for wired in plug), label)
 
 
 def _lower_ends(fabric: Fabric, cables: Iterable[CabledLink]) -> tuple[LabelEnd, ...]:

@@ -113,14 +113,14 @@ def gpus_of(intent: Intent) -> int:
 def most_growing(intent: Intent, fabric: Fabric) -> int:
     """Return how many nodes the growing entry can have in ``fabric`` without moving a cable.
 
-    Its stripes end where those of another entry begin; the last entry can take all room that the fabric has left.
+    An entry can grow until its stripes reach those of the next entry, the last one until the fabric is full.
     """
     owners = _owners(intent)
     entry = growing(intent)
     if entry is not owners[-1]:
         return _most_before(intent, fabric, entry, owners[owners.index(entry) + 1])
     nodes_of_others = sum(sharer.count for sharer in intent.nodes if sharer.share_leaves)
-    # Whole stripes count, even if today's nodes do not fill them: another entry cannot use them.
+    # The stripes of other entries count as full, because no other entry can use the places left in them.
     for owner, following in pairwise(owners):
         nodes_of_others += _most_before(intent, fabric, owner, following)
     return fabric.sizing.limits.nodes - nodes_of_others

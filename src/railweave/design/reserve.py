@@ -82,7 +82,15 @@ def _ipv6_need(layout: Layout, pool: Pool) -> PoolNeed:
     size = IPV6_BLOCK_SIZE
     holds = f"{leaves} leaves with one each"
     fitting = pool.size // size // layout.planes
-    return PoolNeed("hosts_ipv6", pool, leaves * size, fitting, holds, "networks of /64", size)
+    return PoolNeed(
+        key="hosts_ipv6",
+        pool=pool,
+        addresses=leaves * size,
+        leaves=fitting,
+        holds=holds,
+        units="networks of /64",
+        unit=size,
+    )
 
 
 def _nic_need(layout: Layout, pool: Pool) -> PoolNeed:
@@ -94,11 +102,11 @@ def _nic_need(layout: Layout, pool: Pool) -> PoolNeed:
     groups = stripes * groups_per_stripe
     fitting_stripes = pool.size // block // groups_per_stripe
     return PoolNeed(
-        "nics",
-        pool,
-        groups * block,
-        fitting_stripes * layout.stripe_leaves,
-        f"{counted(groups, 'group')} of {layout.leaves_per_nic} leaves with {block} addresses each",
+        key="nics",
+        pool=pool,
+        addresses=groups * block,
+        leaves=fitting_stripes * layout.stripe_leaves,
+        holds=f"{counted(groups, 'group')} of {layout.leaves_per_nic} leaves with {block} addresses each",
     )
 
 
@@ -177,14 +185,17 @@ def reserve_diagnostics(intent: Intent, layout: Layout) -> tuple[Diagnostic, ...
 
 def _below_today(intent: Intent, layout: Layout) -> list[Diagnostic]:
     """Return an error for each stated reserve that is smaller than what the fabric has today."""
-    low = layout.lowest
+    leaves = layout.lowest
     spines = layout.spines
-    if layout.pod and spines.groups <= layout.pods[-1]:
-        # Too few pods make the reserve of leaves and spines too small as well.
-        return [_smaller_than_today(intent, "pods", spines.groups, layout.pods[-1] + 1)]
+    if layout.pod:
+        pods_today = layout.pods[-1] + 1
+        # The spines of a pod are a group.
+        if spines.groups < pods_today:
+            # Too few pods make the reserve of leaves and spines too small as well.
+            return [_smaller_than_today(intent, "pods", spines.groups, pods_today)]
     diagnostics = []
-    if low.reserve < low.indexes:
-        diagnostics.append(_smaller_than_today(intent, "leaves", low.reserve, low.indexes))
+    if leaves.reserve < leaves.indexes:
+        diagnostics.append(_smaller_than_today(intent, "leaves", leaves.reserve, leaves.indexes))
     needed_spines = spines.count
     if layout.pod:
         needed_spines = spines.group_size * spines.groups

@@ -233,21 +233,23 @@ def _too_many_links(pair: int, room: SpineRoom) -> str:
 
 
 def _ratio_not_met(intent: Intent, spines: int, demand: UplinkDemand, room: SpineRoom) -> Diagnostic:
-    pair = demand.pair
-    actual = demand.ratio_with(spines * pair)
-    needed_uplinks = demand.least_spines * pair
-    ways = []
+    """Return the error that a number of spines leaves a leaf with more oversubscription than the intent asks for."""
+    links_per_pair = demand.pair
+    ratio = demand.ratio_with(spines * links_per_pair)
+    needed_uplinks = demand.least_spines * links_per_pair
+    fixes = []
     if needed_uplinks <= demand.room:
-        ways.append(f"use {room.stated(demand.least_spines)} spines")
-    larger_pair = -(-needed_uplinks // spines)
-    if larger_pair * spines <= demand.room:
-        ways.append(f"use {demand.key}: {larger_pair}")
+        fixes.append(f"use {room.stated(demand.least_spines)} spines")
+    needed_links_per_pair = ceil(needed_uplinks / spines)
+    if needed_links_per_pair * spines <= demand.room:
+        fixes.append(f"use {demand.key}: {needed_links_per_pair}")
+    fixes.append(f"ask for oversubscription: {asking_text(ratio)}")
     return error(
         "T-4",
-        f"{counted(spines, 'spine')}{room.each} × {counted(pair, 'link')} a pair leave a leaf{demand.of} with"
-        f" {ratio_text(actual)}; {ratio_text(demand.ratio)} is asked for",
+        f"{counted(spines, 'spine')}{room.each} × {counted(links_per_pair, 'link')} a pair leave a leaf{demand.of} with"
+        f" {ratio_text(ratio)}; {ratio_text(demand.ratio)} is asked for",
         intent.where("topology.spine.count"),
-        fix=", or ".join([*ways, f"ask for oversubscription: {asking_text(actual)}"]),
+        fix=", or ".join(fixes),
     )
 
 

@@ -128,7 +128,7 @@ class _Drawer:
         if bundle_class:
             classes += f" {bundle_class}"
         # Thousands of cables are left out of the tab order; the keyboard reaches them in the table.
-        return self._link(classes, opens, drawn, title, bundle.rails, bundle.planes, tabbed=False)
+        return self._element(classes, opens, drawn, title, bundle.rails, bundle.planes, is_in_tab_order=False)
 
     def _box(self, box: Box) -> str:
         block = box.block
@@ -145,7 +145,7 @@ class _Drawer:
         # A block of several units is marked unit by unit, so that a mark says which device it is on.
         box_marks = marks if len(block.units) == 1 else ()
         classes = _classes("block", level_color(block.level), box_marks)
-        return self._link(classes, block.opens, drawn, title, block.rails, block.planes)
+        return self._element(classes, block.opens, drawn, title, block.rails, block.planes)
 
     def _cell(self, cell: Cell, block: DeviceBlock) -> str:
         unit = block.units[cell.unit]
@@ -154,9 +154,9 @@ class _Drawer:
         drawn = _rect("", cell.x, cell.y, CELL, CELL, 2) + f"<title>{escape(title)}</title>"
         element = "cell part" if unit.part else "cell"
         classes = _classes(element, level_color(block.level), marks)
-        return self._link(classes, unit.opens, drawn, title, block.rails, block.planes)
+        return self._element(classes, unit.opens, drawn, title, block.rails, block.planes)
 
-    def _link(
+    def _element(
         self,
         classes: str,
         opens: str,
@@ -165,9 +165,12 @@ class _Drawer:
         rails: frozenset[int],
         planes: frozenset[int],
         *,
-        tabbed: bool = True,
+        is_in_tab_order: bool = True,
     ) -> str:
-        """Return an element, as a link in a page, with the rails and planes by which the page filters."""
+        """Return the group of what is ``drawn``; in a page, a link to what it ``opens`` unless that is empty.
+
+        In a page the element has its rails and planes, by which the page filters.
+        """
         if not self._linked:
             return f'<g class="{classes}">{drawn}</g>'
         data = ""
@@ -177,10 +180,9 @@ class _Drawer:
             data += f' data-planes="{_numbers(planes)}"'
         if not opens:
             return f'<g class="{classes}"{data}>{drawn}</g>'
-        order = "" if tabbed else ' tabindex="-1"'
-        return (
-            f'<a class="{classes}" href={quoteattr("#" + opens)} aria-label={quoteattr(title)}{order}{data}>{drawn}</a>'
-        )
+        tab_order = "" if is_in_tab_order else ' tabindex="-1"'
+        attributes = f'class="{classes}" href={quoteattr("#" + opens)} aria-label={quoteattr(title)}{tab_order}{data}'
+        return f"<a {attributes}>{drawn}</a>"
 
 
 def _classes(element: str, color: str, marks: Iterable[Mark]) -> str:

@@ -20,14 +20,14 @@ _MAPPING = {"type": "object", "additionalProperties": False}
 
 
 def with_fabrics(schema: Mapping[str, Any]) -> dict[str, Any]:
-    """Extend the schema of a file with one fabric to a file with one or several."""
+    """Return the schema of a file with one or several fabrics, given that of a file with one."""
     keys = schema["properties"]
     definitions = schema["$defs"]
     fabric_keys = {
         **_MAPPING,
         "title": "FabricKeys",
         "description": _SECTION,
-        "properties": {name: form for name, form in keys.items() if name not in _KEYS_OF_FILE},
+        "properties": {name: subschema for name, subschema in keys.items() if name not in _KEYS_OF_FILE},
         "required": ["topology"],
     }
     fabrics = {
@@ -41,6 +41,7 @@ def with_fabrics(schema: Mapping[str, Any]) -> dict[str, Any]:
         "FabricKeys": fabric_keys,
         "NicGroup": _nic_group(definitions["Nics"], definitions["Nodes"]),
     }
+    # A file has the keys of one fabric at its top level, or those of several below `fabrics`.
     return {
         **schema,
         "properties": {**keys, "fabrics": fabrics},

@@ -94,9 +94,10 @@ PLAN_ALONE = DeployOptions()
 
 
 def check_consent(plan: Plan, consent: DeployOptions) -> tuple[Diagnostic, ...]:
-    """Return why ``plan`` must not be carried out under ``consent``; nothing if it may."""
+    """Return why ``plan`` must not be carried out under ``consent``; empty if it may."""
     stops_before_first_wave = bool(plan.names(DeviceState.UNREACHABLE)) and not consent.skip_unreachable
     if stops_before_first_wave:
+        # Violations are of waves, and none of these would begin.
         plan = replace(plan, violations=())
     diagnostics = [*conflicts(plan)]
     diagnostics += _renumberings(plan, consent)

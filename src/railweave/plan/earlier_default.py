@@ -103,20 +103,23 @@ def _check_changed(
 def _nearest_default(
     changed: set[_Place], unchanged: set[_Place], candidates: Iterable[_DefaultPlaces[_Place]]
 ) -> EarlierDefault | None:
-    """Return the default that would change the fewest running places, and that keeps most of those ``changed``.
+    """Return the earlier default that would change the fewest running places, None if none changes fewer than today's.
 
-    None if no default changes fewer places than today's defaults do.
+    ``changed`` are the running places that today's defaults change, ``unchanged`` those that they keep. A default must
+    keep more than half of ``changed``.
     """
-    best: EarlierDefault | None = None
-    fewest = len(changed)
+    nearest: EarlierDefault | None = None
+    # What today's defaults change.
+    fewest_changes = len(changed)
     for candidate in candidates:
-        not_kept = len(changed - candidate.places)
-        all_changes = not_kept + len(unchanged - candidate.places)
-        keeps_most = 2 * not_kept < len(changed)
-        if keeps_most and all_changes < fewest:
-            best = candidate.default
-            fewest = all_changes
-    return best
+        still_changed = changed - candidate.places
+        newly_changed = unchanged - candidate.places
+        changes = len(still_changed) + len(newly_changed)
+        keeps_most = 2 * len(still_changed) < len(changed)
+        if keeps_most and changes < fewest_changes:
+            nearest = candidate.default
+            fewest_changes = changes
+    return nearest
 
 
 def _lower_ends(cables: Iterable[Ends]) -> set[End]:

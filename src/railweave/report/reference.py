@@ -220,7 +220,6 @@ def codes_json(titles: Mapping[str, str], watch_rules: Mapping[str, WatchRule]) 
 
 def codes_reference(titles: Mapping[str, str], watch_rules: Mapping[str, WatchRule]) -> str:
     """Return a markdown page of the codes of diagnostics, alerts and findings of `health`."""
-    # In natural order: P-4 would come before P-10.
     lines = [
         "# Codes",
         "",
@@ -233,6 +232,7 @@ def codes_reference(titles: Mapping[str, str], watch_rules: Mapping[str, WatchRu
         "| code | rule |",
         "|---|---|",
     ]
+    # In natural order, because a plain sort has P-10 before P-4.
     lines += [f"| `{code}` | {titles[code]} |" for code in sorted(titles, key=natural_key)]
     lines += [
         "",

@@ -12,11 +12,15 @@ _LINE = re.compile(r"(?:ip|ipv6) route (?P<prefix>\S+) (?P<hop>\S+)")
 
 
 def static_routes(tables: ConfigDb, document: FrrDocument | None) -> Iterator[tuple[str, str]]:
-    """Yield each prefix with a next hop, an address or an interface, as they are written."""
+    """Yield the prefix and the next hop of every static route in ``tables`` and in FRR's configuration.
+
+    A next hop is an address or the name of an interface. Both are spelled as in the configuration.
+    """
     for key, row in tables.get(STATIC_ROUTE, {}).items():
         _, _, prefix = key.rpartition("|")
         for field in ("nexthop", "ifname"):
-            for hop in str(row.get(field, "")).split(","):
+            hops = str(row.get(field, "")).split(",")
+            for hop in hops:
                 yield prefix, hop.strip()
     if document is None:
         return

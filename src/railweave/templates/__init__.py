@@ -34,15 +34,19 @@ def files_of(templates: Templates) -> dict[str, bytes]:
 
 @cache
 def _templates_of(project: Path | None) -> Templates:
+    """Return the templates of a project, its own before the shipped ones."""
     shipped = [folder for folder in _SHIPPED if folder.is_dir()]
     if project is None:
         return Templates(shipped)
     own = project / "templates"
+    # In railweave's own checkout the project's folder is the shipped one.
     if own in shipped or not own.is_dir():
-        return _templates_of(None)  # compiled once for all projects without templates
+        # The cached result: the shipped templates are compiled once for all projects without their own.
+        return _templates_of(None)
     if own.is_symlink():
         message = f"{own} is a symbolic link: templates are files of the project itself"
         raise TemplateFaultError(message, fix="make it a folder with the templates in it")
-    from railweave.templates.worker import TemplateWorker  # late: most projects have no templates
+    # Imported only here, because it takes time and most projects have no templates.
+    from railweave.templates.worker import TemplateWorker
 
     return Templates([own, *shipped], TemplateWorker([own, *shipped]).fill)

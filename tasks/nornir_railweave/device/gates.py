@@ -37,23 +37,23 @@ def used_ports(device: Device) -> tuple[str, ...]:
 def checks_of(
     device: Device, baseline: Baseline, seen: Observation, losses: LossWatch | None, *, whole: bool = True
 ) -> tuple[VerifyCheck, ...]:
-    """Return the checks of what was ``seen``, and of ``losses`` if they were counted.
+    """Return the checks of an observation, and of the packets that ports lost if ``losses`` has counted them.
 
-    Without ``whole`` only those of the device's own state: while it is drained it may get fewer prefixes.
+    Without ``whole`` prefixes, announcements and losses are left out: a drained device may get fewer prefixes.
     """
     order = device.order
-    checks = device.job.gate(seen, order.settled, baseline.held)
+    checks = [*device.job.gate(seen, order.settled, baseline.held)]
     if not whole:
-        return checks
+        return tuple(checks)
     peers = [check.subject for check in checks if check.kind is CheckKind.BGP]
-    checks = (*checks, *prefix_checks(device.job.device, baseline.prefixes, seen, peers, order.missing))
+    checks += prefix_checks(device.job.device, baseline.prefixes, seen, peers, order.missing)
     # A session that did not announce all of its routes before the change need not do so after it.
     for session in device.job.routes(seen, order.settled):
         if session.announced and session.peer not in baseline.lacking:
-            checks = (*checks, session.check)
-    if losses is None:
-        return checks
-    return (*checks, *loss_checks_of(device, baseline, losses))
+            checks.append(session.check)
+    if losses is not None:
+        checks += loss_checks_of(device, baseline, losses)
+    return tuple(checks)
 
 
 def loss_checks_of(device: Device, baseline: Baseline, losses: LossWatch) -> tuple[VerifyCheck, ...]:
@@ -75,11 +75,13 @@ class _Look:
 
 
 def wait_for_gate(device: Device, baseline: Baseline, *, whole: bool = True, first: Seen | None = None) -> str:
-    """Read the device until all checks pass and no port loses more than before.
+    """Read the device until all checks pass and no port loses more packets than before the change.
 
-    Return an empty text then, or the failed checks in a sentence when time is up. Without ``whole`` neither prefixes
-    nor losses are judged. ``first`` is a reading that the caller has already. The prefixes of settled neighbors are
-    waited for no longer than WAIT_S, and never fail: this device is not the cause.
+    Returns an empty string then, or a sentence with the failed checks when the time is up. Without ``whole`` neither
+    prefixes nor losses are judged. ``first`` is a reading that the caller has already.
+
+    Missing prefixes of settled neighbors delay the gate by at most WAIT_S and never fail it, as this device is not the
+    cause.
     """
     rollout = device.order.policy.rollout
     clock = device.order.policy.clock

@@ -59,7 +59,10 @@ class ObjectStore:
             return {name: content for name, content in contents if content is not None}
 
     def create(self, name: str, data: bytes, removing: Sequence[str] = ()) -> bool:
-        """Put an object where there is none of its name, then remove others."""
+        """Create an object, then remove those of ``removing``.
+
+        Returns False, and leaves no object of its own, if the name exists or an object with a later name has come.
+        """
         import obstore
         from obstore.exceptions import AlreadyExistsError, PreconditionError
 
@@ -70,12 +73,14 @@ class ObjectStore:
             # After a lost answer the library repeats its request, which then finds this very object.
             if self._content(name) != data:
                 return False
-        if later_than(name, self.names(name.rpartition("/")[0])):
+        folder, _, _ = name.rpartition("/")
+        if later_than(name, self.names(folder)):
+            # Another runner was faster: its record counts, and this one is withdrawn.
             with _as_store_errors():
                 obstore.delete(self._bucket, name)
             return False
         if removing:
-            # A record that cannot be removed does no harm: the new one states that it replaces it.
+            # A record that cannot be removed does no harm, because the new record names those that it replaces.
             with suppress(StoreError), _as_store_errors():
                 obstore.delete(self._bucket, list(removing))
         return True

@@ -64,12 +64,16 @@ def plan(
 ) -> Plan:
     """Return what a deployment of ``fabric`` would change on the devices that ``nr`` reaches.
 
-    Only the devices ``only`` are read, by default all. With ``unresolved`` secrets are not compared. With
-    ``skip_unreachable`` a device that cannot be read, and that no neighbor sees, is planned as factory-fresh. A pending
-    commit is waited for ``pending_wait_s``. A port that leaves the fabric is unused below ``quiet_packets_per_s``.
+    ``only`` are the names of the devices to read, all if it is empty. With ``remove_conflicting`` the plan also removes
+    rows that conflict with the intent. ``unresolved`` says that secrets were not resolved, so they are not compared.
+    With ``skip_unreachable`` a device that cannot be read, and that no neighbor sees, is planned as factory-fresh. The
+    plan waits at most ``pending_wait_s`` for devices with a pending commit. A port that leaves the fabric counts as
+    unused if it carries less than ``quiet_packets_per_s``.
     """
     announce = Announcer([events])
-    compare = Comparer(fabric, intended, remove_conflicting, unresolved, Sharing())
+    compare = Comparer(
+        fabric, intended, remove_conflicting=remove_conflicting, unresolved=unresolved, sharing=Sharing()
+    )
     names = [switch.name for switch in fabric.switches if not only or switch.name in only]
     announce(Event(Step.READING, text=f"reading {len(names)} devices", details={"devices": len(names)}))
     readings = _read(nr, names, compare, announce)
@@ -80,7 +84,7 @@ def plan(
     readings |= _refused_by_models(nr, fabric, readings, intended)
     readings |= _out_of_service(nr, fabric, readings)
     if skip_unreachable:
-        # Needs the step before: only a switch that no neighbor sees can be factory-fresh.
+        # After `_out_of_service`, because only a switch that no neighbor sees can be factory-fresh.
         readings |= assumed_fresh(fabric, readings, intended)
     readings |= _with_live_ports(nr, fabric, readings, quiet_packets_per_s)
     readings = {switch.name: readings.get(switch.name, NOT_READ) for switch in fabric.switches}

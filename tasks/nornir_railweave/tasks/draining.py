@@ -142,9 +142,9 @@ def read_drained(task: Task, *, hold: str = "") -> Result:
 
 
 def drain_device(task: Task, *, peers: tuple[str, ...], hold: str = "") -> Result:
-    """Drain these peers until somebody undrains them; return a ``DrainResult``. Other drained peers stay drained.
+    """Drain ``peers`` until somebody undrains them, and return a ``DrainResult``. Other drained peers stay drained.
 
-    With a ``hold`` a driver that knows holds drains only while that hold lasts.
+    ``hold`` is the id of a hold. A driver that supports holds refuses the drain when that hold has ended.
     """
 
     def work(driver: CheckedDriver) -> DrainResult:
@@ -161,6 +161,7 @@ def drain_device(task: Task, *, peers: tuple[str, ...], hold: str = "") -> Resul
         error = ""
         remaining = undrained(peers, after)
         if remaining == WHOLE:
+            # A device with a BGP instance can be drained as a whole.
             error = "it has no BGP instance"
         elif remaining:
             error = f"it has no BGP session with {', '.join(remaining)}"

@@ -174,17 +174,25 @@ RESETTING = ("capability extended-nexthop", "capability dynamic", "addpath-tx-",
 
 
 def _take(neighbor: Neighbor, version: int, words: list[str]) -> None:
-    """Apply one neighbor line."""
-    if " ".join(words).startswith(RESETTING):
-        neighbor.resets.append(" ".join(words))
+    """Apply a neighbor line, from the word after the neighbor, to the ``neighbor``; other lines are ignored.
+
+    ``version`` is that of IP whose routes the line is about.
+    """
+    line = " ".join(words)
+    if line.startswith(RESETTING):
+        neighbor.resets.append(line)
     if words[0] == "interface":
         neighbor.interface = True
-        # The line may state more, as ``interface remote-as external`` does.
-        words = words[1:] or ["interface"]
+        # More words may follow, as in ``interface remote-as external``.
+        words = words[1:]
+        if not words:
+            return
     exchange = neighbor.exchanges[version]
     keyword, *values = words
-    if words in (["activate"], ["no", "activate"]):
-        exchange.active = words == ["activate"]
+    if words == ["activate"]:
+        exchange.active = True
+    elif words == ["no", "activate"]:
+        exchange.active = False
     elif keyword in _FILTERS:
         name, direction = values
         # map_in, map_out, list_in or list_out

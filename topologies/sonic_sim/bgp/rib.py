@@ -79,7 +79,7 @@ def _ranks_of_received(rib: Rib, prefixes: Collection[str] | None) -> dict[str, 
 
 
 def choose_again(rib: Rib, prefix: str, peer: str, route: Route | None) -> bool:
-    """Choose the best route to a prefix again after a peer sent another ``route``, or withdrew its route (None).
+    """Choose the best route to a prefix again after ``peer`` has sent another ``route``, or None to withdraw it.
 
     Returns whether what the switch announces changed.
     """
@@ -89,13 +89,14 @@ def choose_again(rib: Rib, prefix: str, peer: str, route: Route | None) -> bool:
             rib.best[prefix] = BestRoute(route, peer)
         return route is not None
     if old.is_own:
+        # The switch prefers its own route to any other.
         return False
     if old.peer == peer:
-        # All others are looked at only where the best one became worse.
+        # If the best route got worse (a higher rank) or went away, that of another peer may be better now.
         if route is None or _rank(route) > _rank(old.route):
             return choose(rib, prefix)
     elif route is None or (_rank(route), rib.order[peer]) > (_rank(old.route), rib.order[old.peer]):
-        # Of routes with the same rank that of the first peer in the configuration is the best.
+        # With equal ranks the route of the peer that is first in the configuration stays the best.
         return False
     best = BestRoute(route, peer)
     rib.best[prefix] = best

@@ -56,15 +56,16 @@ def _selected_routes(device: Device) -> dict[str, _SelectedRoute]:
 def _add_routes_of_address(
     device: Device, address: Address, routes: dict[str, list[dict[str, Any]]], uptime: str
 ) -> None:
-    """Add the kernel's own route of an address, and the local one that zebra keeps of it."""
+    """Add the kernel's route of an address, and the local route that zebra adds for the address itself."""
     hop: list[dict[str, Any]] = [{"directlyConnected": True, "interfaceName": address.interface}]
     prefix = _prefix(address)
     if _shows_kernel_route(device, address):
         routes[prefix].append(_route(prefix, "kernel", hop, uptime, selected=False))
-    # FRR has local routes from 10.0 on; SONiC's build leaves them out.
+    # FRR has local routes since 10.0; SONiC's patched build leaves them out.
     if device.frr.build.since(10, 0) and not device.frr.build.patched:
         host_prefix = str(network(address.address))
         other_routes = routes.get(host_prefix, [])
+        # zebra prefers the local route to all others of its prefix.
         for route in other_routes:
             del route["selected"]
             del route["destSelected"]

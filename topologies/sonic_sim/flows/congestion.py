@@ -195,9 +195,10 @@ def _ports_in_use(places: Iterable[Place]) -> dict[tuple[str, int], int]:
 
 
 class Congestion:
-    """The fluid of a set of flows, with its stations, groups and bundles (by the number of their way)."""
+    """The fluid of a set of flows: the queues that they pass, the priority groups, the buffers, and who pauses whom."""
 
     def __init__(self, plumbing: Plumbing, ways: Sequence[Way], rates: dict[Flow, float]) -> None:
+        """Take the flows of ``ways``, which send at ``rates``, before any queue fills."""
         self.plumbing = plumbing
         self.ways = ways
         self.rates = rates
@@ -209,11 +210,13 @@ class Congestion:
         self.stations: dict[StationKey, Station] = {}
         # By port and number of the group.
         self.groups: dict[tuple[End, int], Group] = {}
+        # By the number of the way.
         self.bundles: dict[int, Bundle] = {}
         # By switch, direction and name of the pool.
         self._pools: dict[tuple[str, str, str], PoolState] = {}
         # By port and priority.
         self._pauses: dict[tuple[End, int], Pauses] = {}
+        # How long the fluid was watched in its steady state.
         self.seconds = 1.0
 
     def run(self) -> bool:

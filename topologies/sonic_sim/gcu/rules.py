@@ -88,7 +88,11 @@ def _fields(operation: Operation, *, with_names: bool) -> list[str]:
 def _tunable(
     *allowed: str, operations: tuple[str, ...] = ("replace",), not_td2: tuple[str, ...] = (), by_end: bool = False
 ) -> Callable[[Device, Operation], bool]:
-    """Return the check of fields that known ASICs can change; ``by_end``: the field's name alone counts."""
+    """Return a check that permits ``operations`` on the ``allowed`` fields, on the ASICs that GCU knows.
+
+    ``not_td2`` are those of them that Trident 2 cannot change. With ``by_end`` a field is compared by the last part of
+    its path, whatever row it is in.
+    """
 
     def check(device: Device, operation: Operation) -> bool:
         sku = device.db.get("DEVICE_METADATA|localhost").get("hwsku", "")
@@ -98,8 +102,12 @@ def _tunable(
         # The validator's table leaves Trident 2 out for these (gcu_field_operation_validators.conf.json).
         if sku.lower().startswith(_TD2_SKUS) and not set(names).isdisjoint(not_td2):
             return False
-        permitted = operation["op"] in operations or not names
-        return permitted and set(names) <= set(allowed) and _LISTED_SKUS.match(sku) is not None
+        if not _LISTED_SKUS.match(sku):
+            return False
+        # An operation that changes no field is permitted whatever it is.
+        if names and operation["op"] not in operations:
+            return False
+        return set(names) <= set(allowed)
 
     return check
 

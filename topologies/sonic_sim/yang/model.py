@@ -100,22 +100,28 @@ class Model:
 
 
 def _target(table: str, path: str) -> Target:
-    """Return the target of a leafref: ``TABLE``, ``TABLE/FORM/leaf``, or a path relative to a leaf of a table."""
+    """Return what a leafref of a table refers to.
+
+    ``path`` is relative to the leaf (``../../PORT_LIST/name``), absolute (``/m:MODULE/m:TABLE/m:FORM/m:leaf``), or
+    short: ``TABLE/FORM/leaf``, or ``TABLE`` for its first key.
+    """
+    without_predicates = re.sub(r"\[[^]]*\]", "", path)
     if path.startswith(".."):
-        # Without its predicates and steps up: ``FORM/leaf`` of the same table, or ``TABLE/FORM/leaf``.
-        names = re.sub(r"\[[^]]*\]|\.\./", "", path).split("/")
-        table = table if len(names) == 2 else names[0]
-        return Target(table, names[-2], names[-1], path)
+        # A path that leaves its table names the other one first.
+        *other_table, form, leaf = without_predicates.replace("../", "").split("/")
+        if other_table:
+            table = other_table[0]
+        return Target(table, form, leaf, path)
     if path.startswith("/"):
-        # Without its predicates, prefixes and first step, the module.
-        steps = [step.rpartition(":")[2] for step in re.sub(r"\[[^]]*\]", "", path).split("/")[2:]]
-        table, form, leaf = steps
+        # The first step is the module.
+        _, _, *steps = without_predicates.split("/")
+        table, form, leaf = (step.rpartition(":")[2] for step in steps)
         return Target(table, form, leaf, path)
     table, *rest = path.split("/")
     model = models()[table]
     form, leaf = rest or (model.forms[0].name, model.forms[0].keys[0].name)
-    shown = "".join(f"/{model.module}:{step}" for step in (model.module, table, form, leaf))
-    return Target(table, form, leaf, shown)
+    full_path = "".join(f"/{model.module}:{step}" for step in (model.module, table, form, leaf))
+    return Target(table, form, leaf, full_path)
 
 
 _LEAF = re.compile(r"(?P<name>[\w.-]+)(?P<marks>[!*#]*)(?::(?P<kind>.*))?", re.DOTALL)

@@ -98,7 +98,11 @@ def loaded_flows(index: PlanIndex, tallies: Mapping[str, RoundTally]) -> Iterato
             if rows:
                 places, sent_bytes, received_bytes = zip(*rows, strict=True)
                 yield LinkFlows(
-                    tally.round, is_up, array("Q", places), array("Q", sent_bytes), array("Q", received_bytes)
+                    round=tally.round,
+                    is_up=is_up,
+                    places=array("Q", places),
+                    sent=array("Q", sent_bytes),
+                    received=array("Q", received_bytes),
                 )
 
 
@@ -176,7 +180,11 @@ def device_surplus(index: PlanIndex, counts: RoundTally, device: str) -> int | N
 def inner_surplus(
     index: PlanIndex, counts: RoundTally, device: str, unequal: Mapping[tuple[PortEnd, PortEnd], list[Flow]]
 ) -> int:
-    """Return how many bytes more a switch received than it sent, 0 where drops or ``unequal`` links explain them."""
+    """Return the bytes that a switch received beyond those that it sent, negative if it sent more.
+
+    0 if a port was not read, if the packets of protocols that end in the switch may be the difference, or if drops or
+    ``unequal`` links explain it.
+    """
     surplus = device_surplus(index, counts, device)
     links = index.links_of[device]
     if surplus is None or abs(surplus) <= CONTROL_BYTES * len(links):

@@ -135,10 +135,11 @@ def _is_improbable(bundle: LinkBundle, unused: list[CoveredLink], bundles: list[
 
 
 def _one_way_symptoms(case: Case, unused: frozenset[PortEnd], dead: list[CoveredLink]) -> Iterator[Symptom]:
-    """Yield links that carried traffic in one direction alone."""
+    """Yield a symptom for each link, other than those of ``dead``, that carried traffic in one direction only."""
     bundles = link_bundles(case, ran=True)
     for bundle in bundles:
         silent = [link for link in bundle.links if bundle.sender(link) in unused and link not in dead]
+        # With few flows chance may leave a link unused.
         if not _is_improbable(bundle, silent, bundles):
             continue
         for link in silent:

@@ -194,7 +194,9 @@ class Tallier:
             self._add_table(tally, counters.device, table, growth)
 
     def _add_table(self, tally: RoundTally, device: str, table: str, growth: TableGrowth) -> None:
+        """Add by how much the counters of a table of a device grew in a round."""
         if growth.restarted:
+            # What was counted before the restart is lost.
             tally.incomplete.add(device)
         columns = self._columns_by_meaning(growth)
         tally.meanings.update(columns)

@@ -167,9 +167,9 @@ def _state(rule: JudgeRule, case: Case, tallies: Mapping[str, RoundTally]) -> Ru
 
 
 def _judged(rule: JudgeRule, case: Case) -> RuleStatus:
-    """Return the state of a rule whose results and required counters exist, by the counters it needs in addition.
+    """Return whether a rule is judged, by the counters that not every device has (`JudgeRule.supported`).
 
-    Not every device has these (`JudgeRule.supported`).
+    The results and the counters that every device has are there already.
     """
     names = _names(rule.supported)
     if not rule.by_switches:
@@ -179,9 +179,9 @@ def _judged(rule: JudgeRule, case: Case) -> RuleStatus:
     counting = case.switches_with(rule.supported)
     if not counting:
         return RuleStatus(rule.code, RuleState.NOT_JUDGEABLE, f"no switch counts {names}")
-    others = sorted(case.index.links_of.keys() - counting, key=natural_key)
-    if others:
-        return RuleStatus(rule.code, RuleState.JUDGED, f"{names} are not counted by {first_few(others)}")
+    not_counting = sorted(case.index.links_of.keys() - counting, key=natural_key)
+    if not_counting:
+        return RuleStatus(rule.code, RuleState.JUDGED, f"{names} are not counted by {first_few(not_counting)}")
     return RuleStatus(rule.code, RuleState.JUDGED)
 
 

@@ -134,14 +134,17 @@ def _read_table(text: str, header: re.Match[str], values: dict[str, Scalar], rem
 
 
 def _rows(body: str) -> Iterator[tuple[list[str], bool]]:
-    """Yield the cells of each row, also of one that log lines broke, and whether its out-of-place half is blank."""
+    """Yield the cells of each row of the table, and whether its out-of-place half is blank.
+
+    A row that lines of the log have split is put together again.
+    """
     row: list[str] = []
     has_blank_half = False
     table, _, _ = body.partition("# Out of bounds")
     for line in _LOG.sub("\n", table).splitlines(keepends=True):
         cells = _STAMP.sub("", line.strip()).split()
-        if line[-1] != "\n":
-            # The last number may have lost digits.
+        if not line.endswith("\n"):
+            # The text ends within this line, so its last number may have lost digits.
             cells = cells[:-1]
         if _starts_row(cells):
             if row:

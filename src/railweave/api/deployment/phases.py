@@ -143,25 +143,26 @@ class _PhasedRun:
         check_nodes(self.live, phase, managed=self.manages_nodes, nodes_done=self.options.nodes_done)
         yield from self._deploy(phase, reviewed)
 
-    def _done_by_nodes(self, done: int) -> int:
-        """Return the last phase that switches and nodes have, ``done`` being the last one that the switches have.
+    def _done_by_nodes(self, switches_done: int) -> int:
+        """Return the last phase that switches and nodes have completed; ``switches_done`` is that of the switches.
 
         A phase that changes nodes, or takes something out of use, leaves no trace in the switches' configuration.
         """
-        if done == 0:
+        if switches_done == 0:
             return 0
-        last_phase = self.live.change.phases[done - 1]
+        last_phase = self.live.change.phases[switches_done - 1]
         if last_phase.is_drain:
+            # It is complete when nothing uses any more what it drains, unless the user removes that regardless.
             if self.options.remove_live or is_unused(self.live, last_phase):
-                return done
-            return done - 1
-        window = node_phases(self.live.change.phases, done)
-        if window and self.manages_nodes:
-            return node_progress(self.live, window).done(window)
+                return switches_done
+            return switches_done - 1
+        phases_of_nodes = node_phases(self.live.change.phases, switches_done)
+        if phases_of_nodes and self.manages_nodes:
+            return node_progress(self.live, phases_of_nodes).done(phases_of_nodes)
         if self.options.nodes_done:
-            return done
-        # Nobody has stated that the nodes have done any of these phases.
-        return done - len(window)
+            return switches_done
+        # Nobody has stated that the nodes have completed any of these phases.
+        return switches_done - len(phases_of_nodes)
 
     def _deploy(self, phase: Phase, reviewed: Path | None = None) -> Iterator[PhaseStep | Waiting]:
         """Take the step of a phase that may begin, and yield it; then what people have to do before the next one."""

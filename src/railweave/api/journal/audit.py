@@ -110,11 +110,11 @@ def audited_action(
 
 @contextmanager
 def _recorded(begin_entry: Mapping[str, Any], file: Path | None) -> Iterator[Callable[[Mapping[str, Any]], None]]:
-    """Write a line when the block begins and one when it ends; yield the function that takes the latter's members.
+    """Write an entry when the block begins and one when it ends; yield a function that adds members to the second.
 
-    If the function is not called, the result in the line of the end is ``failed``, or ``refused`` after a RefusedError.
+    Unless that function sets another result, it is ``failed``, or ``refused`` after a RefusedError.
     """
-    # Identifies the two lines of one command, because lines of several commands may alternate in the log.
+    # Joins the two entries of a command, as entries of several commands may alternate in the log.
     command_id = os.urandom(4).hex()
     _append(file, {"event": "begun", "id": command_id, **who(), **begin_entry})
     end_entry: dict[str, Any] = {"result": "failed", "devices": {}}

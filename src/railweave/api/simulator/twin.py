@@ -243,15 +243,17 @@ def _port_names(switch: RecordedSwitch) -> dict[str, str]:
 
 
 def dark_ports(spec: SimSpec, recorded: Recorded, unprovisioned: Collection[str]) -> tuple[tuple[str, str], ...]:
-    """Return the switch and port of each link that is down on the target although both configurations have it up.
+    """Return one end, as switch and port, of each link that is down on the target although it is configured up.
 
-    Links of unprovisioned switches are left out: until they are provisioned, these may run at another speed.
+    Links of unprovisioned switches are left out, because these switches may run at another speed until they are
+    provisioned.
     """
     dark = []
     for cable in spec.cables:
         ends = [end_of(cable.a), end_of(cable.b)]
         if any(end.node in unprovisioned for end in ends):
             continue
+        # A node has no recording, nor has a switch that did not answer.
         recorded_ends = [end for end in ends if end.node in recorded]
         dark_end = _dark_end(recorded_ends, recorded)
         if dark_end is not None:

@@ -22,12 +22,13 @@ RULE = rule(
 
 @RULE.on_fabric
 def check_shared_nics(fabric: Fabric) -> Breaches:
-    """State what RDMA keeps when one of the leaves that share a NIC fails."""
+    """Advise on NICs that several leaves share: what RDMA loses with a leaf, and what a leaf without uplinks does."""
     leaves = fabric.leaves_per_nic
     if leaves == 1:
         return
-    yield _stranded()
-    if all(traffic_class.role is not ClassRole.RDMA for traffic_class in fabric.policies.classes):
+    yield _leaf_without_uplinks()
+    carries_rdma = any(traffic_class.role is ClassRole.RDMA for traffic_class in fabric.policies.classes)
+    if not carries_rdma:
         return
     message = (
         f"{fabric.lowest.counted(leaves)} share each NIC, and each port of it is an RDMA device of its own: when a link"
@@ -38,7 +39,7 @@ def check_shared_nics(fabric: Fabric) -> Breaches:
     yield Breach("topology.leaves_per_nic", message, fix, Severity.INFO)
 
 
-def _stranded() -> Breach:
+def _leaf_without_uplinks() -> Breach:
     """Return the advice on leaves without uplinks, whose nodes have another leaf."""
     message = (
         "a leaf that loses all of its uplinks keeps its ports to nodes up: they go on sending to it, and it drops what"

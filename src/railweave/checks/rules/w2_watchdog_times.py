@@ -29,7 +29,7 @@ def check_intended_times(intent: Intent) -> Breaches:
 
 @RULE.on_link
 def check_set_times(link: LinkEnds) -> LinkBreaches:
-    """Compare the times of a port."""
+    """Yield a breach for each time of a port's watchdog that is shorter than the interval of its polls."""
     for end in link.switches:
         times = end.watch_times
         if times is None or times.poll_ms is None:

@@ -47,14 +47,18 @@ class PlacedValue(NamedTuple):
 
 
 def placed_documents(path: Path, text: str) -> Iterator[PlacedValue]:
-    """Yield the documents of a file; raises RefusedError where it is neither YAML nor JSON."""
+    """Yield the documents of a file with the places of their values; raises RefusedError where it is not YAML.
+
+    JSON is YAML too.
+    """
     try:
         for node in yaml.compose_all(text, Loader=_LOADER):
             if node is not None:
                 yield _placed(node, str(path), 0)
     except yaml.YAMLError as exc:
-        mark = getattr(exc, "problem_mark", None)
         where = Where(str(path))
+        # Not every error of the library has a place and a problem.
+        mark = getattr(exc, "problem_mark", None)
         if mark is not None:
             where = Where(str(path), mark.line + 1, mark.column + 1)
         reason = getattr(exc, "problem", None) or "it cannot be read"

@@ -91,11 +91,11 @@ def _rules(judged: AcceptanceVerdict) -> Grid:
 
 
 def _matrices(judged: AcceptanceVerdict) -> Iterator[Drawing]:
-    """Yield the matrices: one for each rail, and one for the pairs between rails."""
+    """Yield a drawing with a matrix for each rail, and one for the pairs between rails; nothing without such tests."""
     pairs_by_title: dict[str, list[PairValue]] = {}
     rail_of = {link.nic_port: link.rail for link in judged.plan.links if link.nic_port is not None}
     for test in judged.plan.tests:
-        # Only bandwidth between two nodes has a value for a pair.
+        # Tests of groups and of latency have no bandwidth of a pair.
         if test.receiver is None or test.kind is RoundKind.LATENCY:
             continue
         title = _matrix_title(rail_of.get(test.sender), rail_of.get(test.receiver))

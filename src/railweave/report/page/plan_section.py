@@ -26,7 +26,7 @@ _DISRUPTIONS = {Disruption.NONE: Tone.DIM, Disruption.SESSION: Tone.WARNING}
 
 
 def plan_section(fabric: Fabric, plan: Plan, rehearsals: Iterable[Mapping[str, Any]]) -> MarkedSection:
-    """Return the changes of a plan wave by wave, with the capacity left during each.
+    """Return the changes of a plan wave by wave, with the capacity left during each, and the marks for the pictures.
 
     ``rehearsals`` are the documents of rehearsals of this plan.
     """
@@ -43,13 +43,13 @@ def plan_section(fabric: Fabric, plan: Plan, rehearsals: Iterable[Mapping[str, A
     cables = changed_cables(plan)
     if cables:
         parts.append(_cables(cables))
-    # Cables to devices that the fabric no longer has: the pictures get both only from here.
-    leaving = tuple(pair for pair in map(_ends, cables) if not _has_both(fabric, pair))
-    for name in chain.from_iterable(leaving):
+    # Cables to devices that the fabric no longer has. The pictures get these cables and devices only from here.
+    leaving_cables = tuple(ends for ends in map(_ends, cables) if not _has_both(fabric, ends))
+    for name in chain.from_iterable(leaving_cables):
         if name not in fabric.ports_of:
             device_marks[name] = (Mark(MarkKind.REMOVED, "no longer in the intent"),)
     marks = Marks(device_marks, _cable_marks(fabric, cables))
-    return MarkedSection(Section("plan", "Plan", tuple(parts)), marks, leaving)
+    return MarkedSection(Section("plan", "Plan", tuple(parts)), marks, leaving_cables)
 
 
 def _plan_sentences(plan: Plan, rehearsals: Iterable[Mapping[str, Any]]) -> Iterator[Words]:

@@ -54,12 +54,14 @@ class Snapshot:
         """
         running_frr = running.frr_document
         restoring = [*edits(self.rows, running)]
+        # buffermgrd's joined rows, which would refer to groups that these edits remove.
         restoring += left_behind(restoring, running.config_db)
         drained: tuple[str, ...] = ()
         if running_frr is not None:
             drained = drained_peers(running_frr)
             if self.frr is not None:
-                restoring += frr_edits(*frr_difference(running_frr, self._restored_frr(running_frr, self.frr)))
+                restored_frr = self._restored_frr(running_frr, self.frr)
+                restoring += frr_edits(*frr_difference(running_frr, restored_frr))
         delta = judged(sorted(restoring, key=sort_key), running.config_db, reason)
         return DeviceDiff(
             delta,

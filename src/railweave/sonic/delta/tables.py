@@ -29,14 +29,15 @@ class Tables:
 
     def apply(self, edit: Edit) -> None:
         """Apply an edit; a table is removed with its last row, as Redis has no empty tables."""
-        rows = self._copies.get(edit.table)
-        if rows is None:
-            rows = self._copies[edit.table] = dict(self.rows.get(edit.table, {}))
+        if edit.table not in self._copies:
+            self._copies[edit.table] = dict(self.rows.get(edit.table, {}))
+        rows = self._copies[edit.table]
         if edit.field is not None:
             rows[edit.key] = _with_field(rows.get(edit.key, {}), edit.field, edit.after)
         elif isinstance(edit.after, Mapping):
             rows[edit.key] = edit.after
         else:
+            # The edit removes the whole row.
             rows.pop(edit.key, None)
         if rows:
             self.rows[edit.table] = rows

@@ -72,17 +72,20 @@ def _after_removal(target: FrrEntry, entries: list[FrrEntry]) -> list[FrrEntry]:
 
 
 def _is_removed(entry: FrrEntry, target: FrrEntry, entries: list[FrrEntry]) -> bool:
-    """Tell whether ``no target`` removes ``entry``."""
+    """Tell whether ``no target`` removes ``entry``, which is one of ``entries``."""
     if _is_whole_neighbor(target.line):
+        # All lines of the neighbor go with it, and the members of a peer group with the group.
         name = neighbor_of(target.line)
         is_in_router = entry.path[:1] == target.path[:1]
         return is_in_router and (neighbor_of(entry.line) == name or _is_member(entry, str(name), entries))
+    # A block goes with all lines in it.
     block = (*target.path, target.line)
     is_in_block = entry.path[: len(block)] == block
     if is_in_block or _is_part_of_route_map(entry, target.line):
         return True
     if entry.context != target.context:
         return False
+    # A shorter form removes a line too, unless the line is there exactly as it is written.
     if target in entries:
         return entry.line == target.line
     return _matches_shortened(entry.line, target.line)
