@@ -61,19 +61,23 @@ def error(
     code: str, message: str, where: Where | None = None, *, fix: str, devices: tuple[str, ...] = ()
 ) -> Diagnostic:
     """Return an error; every error names a fix."""
-    return Diagnostic(code, Severity.ERROR, message, where or Where(), devices, fix)
+    return Diagnostic(
+        code=code, severity=Severity.ERROR, message=message, where=where or Where(), devices=devices, fix=fix
+    )
 
 
 def warning(
     code: str, message: str, where: Where | None = None, *, fix: str, devices: tuple[str, ...] = ()
 ) -> Diagnostic:
     """Return a warning."""
-    return Diagnostic(code, Severity.WARNING, message, where or Where(), devices, fix)
+    return Diagnostic(
+        code=code, severity=Severity.WARNING, message=message, where=where or Where(), devices=devices, fix=fix
+    )
 
 
 def info(code: str, message: str, where: Where | None = None, *, fix: str = "") -> Diagnostic:
     """Return an information."""
-    return Diagnostic(code, Severity.INFO, message, where or Where(), (), fix)
+    return Diagnostic(code=code, severity=Severity.INFO, message=message, where=where or Where(), devices=(), fix=fix)
 
 
 def has_errors(diagnostics: Iterable[Diagnostic]) -> bool:

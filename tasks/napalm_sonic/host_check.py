@@ -161,7 +161,16 @@ def _decoded(blob: bytes) -> _Certificate:
     signed = message.get_so_far()
     signature = message.get_binary()
     signer = PKey.from_type_string(Message(signer_blob).get_text(), signer_blob)
-    return _Certificate(role, principals, valid_after_s, valid_before_s, critical, signer, signed, signature)
+    return _Certificate(
+        role=role,
+        principals=principals,
+        valid_after_s=valid_after_s,
+        valid_before_s=valid_before_s,
+        critical=critical,
+        signer=signer,
+        signed=signed,
+        signature=signature,
+    )
 
 
 def _texts(field: bytes) -> tuple[str, ...]:

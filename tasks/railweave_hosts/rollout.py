@@ -57,7 +57,15 @@ class HostRollout:
                 results |= self._change(batch, report)
             tested = tested or batch.tested
             stopped = _reason(failed(results.values()), batches.max_failures)
-        return HostsRun(self._fabric.name, self._target, True, tuple(results.values()), stopped, rollback, tested)
+        return HostsRun(
+            fabric=self._fabric.name,
+            target=self._target,
+            applied=True,
+            hosts=tuple(results.values()),
+            stopped_by=stopped,
+            is_rollback=rollback,
+            tested=tested,
+        )
 
     def read(self, hosts: Sequence[Host], report: Report | None = None) -> tuple[NodeReading, ...]:
         """Return the settings of ``hosts``; nothing is changed. Raises RefusedError, RailweaveError."""

@@ -393,12 +393,12 @@ def _reported_changes(answer: Mapping[str, Any], part: str) -> list[Any]:
 
 def _change(change: Mapping[str, str]) -> HostChange:
     return HostChange(
-        _KINDS[change["part"]],
-        change["subject"],
-        change["what"],
-        change["before"],
-        change["after"],
-        change.get("diff", ""),
+        kind=_KINDS[change["part"]],
+        subject=change["subject"],
+        what=change["what"],
+        before=change["before"],
+        after=change["after"],
+        diff=change.get("diff", ""),
     )
 
 

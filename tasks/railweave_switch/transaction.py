@@ -173,11 +173,11 @@ def _rollback_document(host: SwitchHost, request: Mapping[str, Any], earlier: St
     _refuse_steps(host, request)
     refuse_invalid(host, request, rows)
     document = RollbackDocument(
-        request["id"],
-        _back(request),
-        request["rollback"].get("rows", request["before"]),
-        request["after"],
-        startup_digests(host),
+        id=request["id"],
+        steps=_back(request),
+        rows=request["rollback"].get("rows", request["before"]),
+        after=request["after"],
+        startup=startup_digests(host),
         frr=text,
         frr_ignored=request.get("frr_ignored") or "",
         undo=request["rollback"].get("undo"),

@@ -29,7 +29,15 @@ def main(switch: Callable[[], NodeDevice] = NodeDevice) -> None:
         sys.exit(f"{argv[0]}: not a program of this switch")
     stdin = sys.stdin.read() if command.reads_stdin(argv) else ""
     user = ROOT if os.geteuid() == 0 else getpass.getuser()
-    call = Call(device, argv, stdin, user, str(Path.cwd()), sys.stdout.isatty(), dict(os.environ))
+    call = Call(
+        device=device,
+        argv=argv,
+        stdin=stdin,
+        user=user,
+        cwd=str(Path.cwd()),
+        terminal=sys.stdout.isatty(),
+        variables=dict(os.environ),
+    )
     try:
         result = command.handler(call)
     finally:

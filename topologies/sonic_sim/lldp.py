@@ -33,7 +33,16 @@ def neighbors(device: Device, net: Fabric) -> Iterator[Heard]:
         host = net.hosts.get(far.node)
         if host is not None:
             # Subtype 5 is an interface name (IEEE 802.1AB).
-            yield Heard(port, host.name, far.port, "5", far.port, host.mac, "Linux server", "20 00")
+            yield Heard(
+                port=port,
+                system=host.name,
+                port_id=far.port,
+                port_id_subtype="5",
+                port_description=far.port,
+                chassis=host.mac,
+                description="Linux server",
+                capabilities="20 00",
+            )
         elif _runs_lldp(net.devices[far.node]):
             yield _heard_from_switch(port, net.devices[far.node], far.port, net)
 

@@ -223,7 +223,14 @@ class Simulation:
             for device in devices[start : start + _LISTENS_AT_ONCE]:
                 key = self._key(self.paths.host_key(device.name))
                 address = self.addresses[device.name]
-                listener = DeviceListener(device, address, self.port, key, client_key, self._changed)
+                listener = DeviceListener(
+                    device=device,
+                    address=address,
+                    port=self.port,
+                    key=key,
+                    client_key=client_key,
+                    changed=self._changed,
+                )
                 self.listeners[device.name] = listener
                 batch.append(listener)
             await asyncio.gather(*(listener.open() for listener in batch))

@@ -112,7 +112,14 @@ def _finished(given: PlanInput, draft: PlanDraft) -> AcceptancePlan:
     fabric = given.fabric
     policy = given.policy
     devices = [
-        PlannedDevice(switch.name, switch.tier.name, switch.plane, switch.stripe, switch.rail, switch.pod)
+        PlannedDevice(
+            name=switch.name,
+            tier=switch.tier.name,
+            plane=switch.plane,
+            stripe=switch.stripe,
+            rail=switch.rail,
+            pod=switch.pod,
+        )
         for switch in fabric.switches
     ]
     classes = []

@@ -36,7 +36,16 @@ def plan(
             scope = named_scope(fabric, designed.catalog, only)
         gpus_of = {entry.name: entry.gpus or 0 for entry in designed.intent.nodes}
         policy = fabric.policies.acceptance
-        plan_input = PlanInput(fabric, designed.catalog, policy, designed.intent.sha256, gpus_of, level, seed, scope)
+        plan_input = PlanInput(
+            fabric=fabric,
+            catalog=designed.catalog,
+            policy=policy,
+            intent_sha256=designed.intent.sha256,
+            gpus_of=gpus_of,
+            level=level,
+            seed=seed,
+            scope=scope,
+        )
         acceptance_plan = plan_acceptance(plan_input)
         plan_sha256 = _write_plan(acceptance_plan, out)
         return summary_of(plan_input, acceptance_plan, plan_sha256, str(out))

@@ -109,13 +109,13 @@ class HealthLook:
         # In the order of the fabric.
         ordered_unread = {name: unread[name] for name in self._ports if name in unread}
         return HealthReport(
-            fabric.name,
-            self._live.target.name,
-            seconds,
-            len(judged_switches),
-            judge_health(case),
-            ordered_unread,
-            health_gaps(case),
+            fabric=fabric.name,
+            target=self._live.target.name,
+            seconds=seconds,
+            judged=len(judged_switches),
+            findings=judge_health(case),
+            unread=ordered_unread,
+            gaps=health_gaps(case),
         )
 
 

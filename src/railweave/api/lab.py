@@ -333,7 +333,9 @@ def _lab(designed: Designed, lab_fabric: Fabric, image: NodeImage) -> Lab:
             if image.mac:
                 localhost["mac"] = image.mac
             boot = {"DEVICE_METADATA": {"localhost": localhost}}
-        return LabSwitch(switch, boot, device.serial, device.mac, claimed, ports[switch.name])
+        return LabSwitch(
+            switch=switch, boot=boot, serial=device.serial, mac=device.mac, claimed=claimed, ssh_port=ports[switch.name]
+        )
 
     host_image = image.name if image.ours else _UNBUILT
     return Lab(lab_fabric, tuple(map(lab_switch, lab_fabric.switches)), image, host_image, reserve=reserve)

@@ -213,7 +213,14 @@ def _switch(model: SwitchModel, hwsku: str) -> _Part:
     if model.housing is None:
         return _Part(PartKind.SWITCH, model.title, description)
     housing = model.housing
-    return _Part(PartKind.SWITCH, model.title, description, None, housing.rack_units, housing.max_power_w)
+    return _Part(
+        kind=PartKind.SWITCH,
+        part=model.title,
+        description=description,
+        length_m=None,
+        rack_units=housing.rack_units,
+        max_power_w=housing.max_power_w,
+    )
 
 
 def _nics(fabric: Fabric, catalog: Catalog) -> Iterator[_CountedPart]:
@@ -327,12 +334,12 @@ def _lines(counts: Counter[tuple[_Part, str]]) -> tuple[BillLine, ...]:
     for part, count_at in counts_of.items():
         lines.append(
             BillLine(
-                part.kind,
-                part.part,
-                part.description,
-                count_at.total(),
-                part.length_m,
-                tuple(count_at),
+                kind=part.kind,
+                part=part.part,
+                description=part.description,
+                quantity=count_at.total(),
+                length_m=part.length_m,
+                where=tuple(count_at),
                 rack_units=part.rack_units,
                 max_power_w=part.max_power_w,
             )

@@ -32,5 +32,16 @@ def _ports_of(cage: int, speed_gbps: int, ports_of_a_cage: int, first: int) -> l
         number = (cage - 1) * _LANES_OF_A_CAGE + position * (_LANES_OF_A_CAGE // ports_of_a_cage)
         subport = position + 1 if ports_of_a_cage > 1 else 0
         alias = f"{cage}/{subport}" if subport else f"{cage}"
-        ports.append(SwitchPort(first + position, f"Ethernet{number}", alias, "", speed_gbps, cage, subport, ""))
+        ports.append(
+            SwitchPort(
+                index=first + position,
+                name=f"Ethernet{number}",
+                alias=alias,
+                lanes="",
+                speed_gbps=speed_gbps,
+                panel=cage,
+                subport=subport,
+                fec="",
+            )
+        )
     return ports

@@ -273,7 +273,14 @@ def _uses_of_mode(model: SwitchModel, mode: BreakoutMode) -> Iterator[CageUse]:
     for speed_gbps in (part.speed_gbps, *part.alternatives):
         rates = lane_rates(speed_gbps, lanes, model.cage_type.lane_gbps)
         if rates:
-            yield CageUse(speed_gbps, part.count, lanes, rates[0], mode, mode.aliases)
+            yield CageUse(
+                speed_gbps=speed_gbps,
+                ports=part.count,
+                lanes=lanes,
+                lane_gbps=rates[0],
+                mode=mode,
+                aliases=mode.aliases,
+            )
 
 
 def _native_uses(model: SwitchModel) -> Mapping[int, CageUse]:
@@ -284,7 +291,14 @@ def _native_uses(model: SwitchModel) -> Mapping[int, CageUse]:
             continue
         lanes = model.cage_type.lanes // hwsku.ports_per_cage
         rates = lane_rates(hwsku.speed_gbps, lanes, model.cage_type.lane_gbps)
-        uses[hwsku.speed_gbps] = CageUse(hwsku.speed_gbps, hwsku.ports_per_cage, lanes, rates[0], None, hwsku.aliases)
+        uses[hwsku.speed_gbps] = CageUse(
+            speed_gbps=hwsku.speed_gbps,
+            ports=hwsku.ports_per_cage,
+            lanes=lanes,
+            lane_gbps=rates[0],
+            mode=None,
+            aliases=hwsku.aliases,
+        )
     return uses
 
 

@@ -339,4 +339,11 @@ def _broken_rule_diagnostic(
     message = f"{message}: {broken_rule.numbers}"
     if broken_rule.code != "E-1":
         message = f"{message}; {marks_text(marking, limits)}"
-    return Diagnostic(broken_rule.code, SEVERITY[broken_rule.code], message, place, kind.devices, fix)
+    return Diagnostic(
+        code=broken_rule.code,
+        severity=SEVERITY[broken_rule.code],
+        message=message,
+        where=place,
+        devices=kind.devices,
+        fix=fix,
+    )

@@ -142,7 +142,7 @@ def _longest_lossless(panel: Panel, speed_gbps: int, ports: int, policies: Polic
 
 def _errors(panel: Panel, speed_gbps: int, ports: int, length_m: int, policies: Policies) -> list[Diagnostic]:
     """Return the errors in the buffers of a switch all of whose ports have one speed and cable length."""
-    tier = Tier("switch", 0, 1, 1, ports, speed_gbps)
+    tier = Tier(name="switch", level=0, count=1, reserve=1, ports_down=ports, down_gbps=speed_gbps)
     kind = SwitchKind(panel, tier, (), {(speed_gbps, length_m, 0): ports})
     findings = kind_findings(kind, policies, lambda path: Where(path=path))
     return [finding for finding in findings if finding.severity is Severity.ERROR]

@@ -112,12 +112,12 @@ def uncompared_findings(fabric: Fabric, files: Files) -> tuple[Diagnostic, ...]:
 def _uncompared(name: str, missing: Sequence[str], where: Where) -> Diagnostic:
     command = command_line("facts", "collect", "--out", "DIR")
     return Diagnostic(
-        "RW404",
-        Severity.INFO,
-        f"the facts of {name} do not tell {first_few(missing, 8, '; ')}: what these decide was not checked",
-        where,
-        (name,),
-        f"collect them again while the links are up: `{command}`; compare by hand what a driver does not tell",
+        code="RW404",
+        severity=Severity.INFO,
+        message=f"the facts of {name} do not tell {first_few(missing, 8, '; ')}: what these decide was not checked",
+        where=where,
+        devices=(name,),
+        fix=f"collect them again while the links are up: `{command}`; compare by hand what a driver does not tell",
     )
 
 

@@ -74,4 +74,11 @@ def _unset_fields(fabric: Fabric, where: Callable[[str], Where]) -> Iterator[Dia
             " port is not among the ASIC's own, all flows between two NICs take one path"
         )
         fix = "run RDMA between two nodes and compare the counters of the uplinks"
-        yield Diagnostic("L-1", Severity.INFO, message, where(f"{tier_path(tier)}.model"), tuple(devices), fix)
+        yield Diagnostic(
+            code="L-1",
+            severity=Severity.INFO,
+            message=message,
+            where=where(f"{tier_path(tier)}.model"),
+            devices=tuple(devices),
+            fix=fix,
+        )

@@ -93,7 +93,14 @@ class _BreachGroup(NamedTuple):
             message += f" (and on {further_links} more links)"
         device = self.first.end.device
         devices = tuple(dict.fromkeys((device, *self.far_devices)))
-        return Diagnostic(self.code, self.first.severity, message, place(device), devices, self.first.fix)
+        return Diagnostic(
+            code=self.code,
+            severity=self.first.severity,
+            message=message,
+            where=place(device),
+            devices=devices,
+            fix=self.first.fix,
+        )
 
 
 class _PlanKey(NamedTuple):

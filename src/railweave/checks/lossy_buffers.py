@@ -65,7 +65,9 @@ def _diagnostic(
     most_kb = max(1, (late_marking.limit_bytes - 1) // 1000)
     message = f"{subject}: {late_marking.message} (queue: {drops.queue}; group: {drops.group})"
     fix = f"lower ecn.{late_marking.key} to at most {most_kb}, or leave `ecn` and `preset` out"
-    return Diagnostic(RULE.code, late_marking.severity, message, place, kind.devices, fix)
+    return Diagnostic(
+        code=RULE.code, severity=late_marking.severity, message=message, where=place, devices=kind.devices, fix=fix
+    )
 
 
 def _late_marking(marking: Marking, drops: DropLimits) -> _LateMarking | None:

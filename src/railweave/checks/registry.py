@@ -189,7 +189,9 @@ class Breach(NamedTuple):
 
     def diagnostic(self, code: str, where: Where) -> Diagnostic:
         """Return it as a diagnostic of a rule."""
-        return Diagnostic(code, self.severity, self.message, where, self.devices, self.fix)
+        return Diagnostic(
+            code=code, severity=self.severity, message=self.message, where=where, devices=self.devices, fix=self.fix
+        )
 
 
 class LinkBreach(NamedTuple):

@@ -191,7 +191,14 @@ class _Routes:
             text = f"it passes on {announcement.prefix} of {announcement.origin}, learned from {near}"
             route_map = f"TO-{group_name(self._fabric.switch_of[far].tier)}-V{family}"
             fix = f"let {low.name} announce its own prefixes only (route map {route_map})"
-            yield _Valley(low.name, near, far, text, fix, self._is_taken(sent_route, low, near, far))
+            yield _Valley(
+                low=low.name,
+                near=near,
+                far=far,
+                sent=text,
+                fix=fix,
+                is_carried=self._is_taken(sent_route, low, near, far),
+            )
 
     def _is_taken(self, sent: BgpRoute, low: Switch, source: str, far: str) -> bool:
         """Tell whether the upper switch accepts the route."""
@@ -230,11 +237,25 @@ class _Routes:
             if hop not in above and self._goes_up_again(prefix, hop):
                 far = _first_other(self._fabric.above(hop), switch.name)
                 if far is not None:
-                    yield _Valley(hop, switch.name, far, f"{text}, which reaches it by the spines", fix, True)
+                    yield _Valley(
+                        low=hop,
+                        near=switch.name,
+                        far=far,
+                        sent=f"{text}, which reaches it by the spines",
+                        fix=fix,
+                        is_carried=True,
+                    )
             elif hop in above and self._is_own(prefix, switch):
                 source = _first_other(above, hop)
                 if source is not None:
-                    yield _Valley(switch.name, source, hop, f"{text}, though it announces them itself", fix, True)
+                    yield _Valley(
+                        low=switch.name,
+                        near=source,
+                        far=hop,
+                        sent=f"{text}, though it announces them itself",
+                        fix=fix,
+                        is_carried=True,
+                    )
 
     def _goes_up_again(self, prefix: Pool, low: str) -> bool:
         """Tell whether a lower switch sends a prefix up: it is the fabric's, and not its own."""

@@ -56,11 +56,11 @@ def _guidelines(sizing: Sizing, fabric: Fabric | None, intent: Intent) -> Iterat
         return
     for tier, used_percent in _used_percent(fabric):
         yield Guideline(
-            f"{tier.replace('-', '_')}_ports",
-            f"95 % of the ports of a {tier} in use",
-            f"{int(used_percent)} %",
-            used_percent >= 100 - MOST_LEFT_PERCENT,
-            "ports that carry nothing are paid for; a reserve for growth is a reason to have them",
+            key=f"{tier.replace('-', '_')}_ports",
+            name=f"95 % of the ports of a {tier} in use",
+            value=f"{int(used_percent)} %",
+            met=used_percent >= 100 - MOST_LEFT_PERCENT,
+            source="ports that carry nothing are paid for; a reserve for growth is a reason to have them",
         )
 
 
@@ -75,7 +75,11 @@ def _ratio(sizing: Sizing, intent: Intent) -> Guideline:
         if intent.carries_collectives:
             met = ratio <= advised
     return Guideline(
-        "ratio", "oversubscription for the workload", value, met, "what check RW209 recommends for the workload"
+        key="ratio",
+        name="oversubscription for the workload",
+        value=value,
+        met=met,
+        source="what check RW209 recommends for the workload",
     )
 
 
@@ -90,11 +94,11 @@ def _bandwidth(sizing: Sizing, intent: Intent) -> Guideline:
         if intent.carries_collectives and sizing.nodes > 1:
             met = gbps >= least
     return Guideline(
-        "gpu_bandwidth",
-        "Gb/s of a GPU for the workload",
-        value,
-        met,
-        "NVIDIA's Enterprise Reference Architectures: a 400G NIC for every H100, H200 or B200 "
+        key="gpu_bandwidth",
+        name="Gb/s of a GPU for the workload",
+        value=value,
+        met=met,
+        source="NVIDIA's Enterprise Reference Architectures: a 400G NIC for every H100, H200 or B200 "
         "(docs.nvidia.com/enterprise-reference-architectures/hgx-ai-factory-h100-h200-b200), one for two GPUs of an "
         "RTX PRO node (rtx-pro-ai-factory), 800G for every B300 or GB300 (hgx-ai-factory, nvl72-ai-factory). With "
         "less, GPUs wait: Tencent Cloud states up to half of a training step for communication, and 40 % more GPU "
@@ -111,13 +115,15 @@ def _tiers(sizing: Sizing, intent: Intent) -> Guideline:
     if sizing.gpus > TWO_TIERS_HOLD_GPUS:
         met = sizing.tiers > 2 or rails > 1 or sizing.planes > 1
     return Guideline(
-        "tiers",
-        f"3 tiers or rails above {TWO_TIERS_HOLD_GPUS:,} GPUs",
-        ", ".join((counted(sizing.tiers, "tier"), counted(rails, "rail"), counted(sizing.planes, "plane"))),
-        met,
-        "guides of engineers advise five stages, or rails and planes that keep two tiers enough; NVIDIA's Enterprise "
-        "Reference Architectures take super-spines for large numbers of endpoints (docs.nvidia.com/"
-        "enterprise-reference-architectures/nvl72-ai-factory, network logical architecture)",
+        key="tiers",
+        name=f"3 tiers or rails above {TWO_TIERS_HOLD_GPUS:,} GPUs",
+        value=", ".join((counted(sizing.tiers, "tier"), counted(rails, "rail"), counted(sizing.planes, "plane"))),
+        met=met,
+        source=(
+            "guides of engineers advise five stages, or rails and planes that keep two tiers enough; NVIDIA's "
+            "Enterprise Reference Architectures take super-spines for large numbers of endpoints (docs.nvidia.com/"
+            "enterprise-reference-architectures/nvl72-ai-factory, network logical architecture)"
+        ),
     )
 
 
@@ -129,11 +135,13 @@ def _spines(sizing: Sizing) -> Guideline:
         of_plane = sizing.spines // sizing.planes
         met = of_plane >= FEWEST_SPINES
     return Guideline(
-        "spines",
-        f"{FEWEST_SPINES} spines or more a plane",
-        f"{of_plane:,}",
-        met,
-        "Juniper's validated designs (github.com/Juniper/jvd): two spines showed PFC storms when links failed (T-7)",
+        key="spines",
+        name=f"{FEWEST_SPINES} spines or more a plane",
+        value=f"{of_plane:,}",
+        met=met,
+        source=(
+            "Juniper's validated designs (github.com/Juniper/jvd): two spines showed PFC storms when links failed (T-7)"
+        ),
     )
 
 

@@ -86,7 +86,9 @@ def ownership(bill: Bill | None, demand: GpuDemand, prices: Prices) -> Ownership
             rack_space = rack_unit_price(terms, bill.space.rack_units)
     waiting = waiting_price(terms, demand)
     left_out = tuple(_left_out(bill, demand, prices))
-    return Ownership(terms.years, purchase, power, rack_space, waiting, left_out)
+    return Ownership(
+        years=terms.years, purchase=purchase, power=power, rack_space=rack_space, waiting=waiting, left_out=left_out
+    )
 
 
 def _watts(bill: Bill) -> int:

@@ -184,7 +184,14 @@ def _leaf_class(
     if not down or not up or not far:
         return *down_errors, *up_errors, *far_errors
     pair = keys.links_per_pair or topology.links_per_pair or 1
-    return LeafClass(entry.name, path, hardware_of(first.name, model, down, up), far, pair, keys.reserve)
+    return LeafClass(
+        name=entry.name,
+        path=path,
+        hardware=hardware_of(first.name, model, down, up),
+        far=far,
+        pair=pair,
+        reserve=keys.reserve,
+    )
 
 
 def _down_path(keys: NodeLeaf, path: str) -> str:

@@ -91,7 +91,15 @@ def count_leaves(
     uplinks = None
     if intent.topology.links_per_pair is None:
         uplinks = with_ports[0].uplinks
-    return Leaves(with_ports, uplinks, groups, stripes, rail_count(intent), per_stripe, panel), ()
+    return Leaves(
+        classes=with_ports,
+        uplinks=uplinks,
+        groups=groups,
+        stripes=stripes,
+        rails=rail_count(intent),
+        per_stripe=per_stripe,
+        panel=panel,
+    ), ()
 
 
 def _automatic_split(intent: Intent, hardware: TierHardware) -> Split:

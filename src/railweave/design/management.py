@@ -84,12 +84,12 @@ def _management(fabric: Fabric, keys: ManagementKeys, devices: Sequence[_Managed
             address = keys.pool.first + managed.position + index
             ports.append(ManagementPort(managed.device.name, name, address, switch, port + 1))
     return Management(
-        keys.pool,
-        keys.switch.model,
-        keys.switch.ports,
-        keys.length_m,
-        {switch: serves[switch] for switch in sorted(serves, key=natural_key)},
-        tuple(sorted(ports, key=lambda port: natural_key(port.device))),
+        pool=keys.pool,
+        model=keys.switch.model,
+        switch_ports=keys.switch.ports,
+        length_m=keys.length_m,
+        switches={switch: serves[switch] for switch in sorted(serves, key=natural_key)},
+        ports=tuple(sorted(ports, key=lambda port: natural_key(port.device))),
     )
 
 

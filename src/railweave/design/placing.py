@@ -79,7 +79,9 @@ def _layout(intent: RacksIntent, racks: Mapping[str, Rack], places: Mapping[str,
     trunks = None
     if intent.trunks is not None:
         trunks = Trunks(intent.trunks.connectors, intent.trunks.cord_m)
-    return RackLayout(intent.units, tray_mm, intent.slack_mm, racks, places, trunks)
+    return RackLayout(
+        units=intent.units, tray_mm=tray_mm, slack_mm=intent.slack_mm, racks=racks, places=places, trunks=trunks
+    )
 
 
 class _Size(NamedTuple):

@@ -89,7 +89,9 @@ def _rails_apart(intent: Intent, leaves: Leaves, spine: TierHardware) -> tuple[P
     if faults:
         return None, faults
     rails = tuple(range(leaves.rails))
-    return Pods(2, 0, rails, all_down(spine.cages, spine.down), 0, leaves.rails), ()
+    return Pods(
+        tiers=2, size=0, indexes=rails, ports=all_down(spine.cages, spine.down), uplinks=0, apart=leaves.rails
+    ), ()
 
 
 def _split_spines(intent: Intent, leaves: Leaves, hardware: Sequence[TierHardware]) -> tuple[Pods | None, Faults]:

@@ -125,7 +125,9 @@ def lay_out(scene: Scene) -> Picture:
         x = lefts[block.key]
         # Blocks of a band are centered on one line.
         y = tops[block.band] + (_band_height(scene, sizes, block.band) - size.height) / 2
-        boxes.append(Box(block, x, y, size.width, size.height, _cells(block, x, y, size.width)))
+        boxes.append(
+            Box(block=block, x=x, y=y, width=size.width, height=size.height, cells=_cells(block, x, y, size.width))
+        )
     squares = _squares(scene, height - MARGIN + PADDING / 2)
     if squares:
         height += _LEGEND_HEIGHT

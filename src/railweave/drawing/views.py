@@ -72,7 +72,15 @@ class _Views:
         blocks = [block._replace(band=bands.index(block.band)) for block in blocks]
         band_titles = tuple(self.bands[band] for band in bands)
         column_titles = tuple(column.title for column in columns)
-        return Scene(key, title, about, band_titles, column_titles, tuple(blocks), bundles(self.fabric, blocks))
+        return Scene(
+            key=key,
+            title=title,
+            about=about,
+            bands=band_titles,
+            columns=column_titles,
+            blocks=tuple(blocks),
+            bundles=bundles(self.fabric, blocks),
+        )
 
     def _columns(self, rows: Sequence[Sequence[Device]], kind: str) -> list[_PartColumn]:
         """Return a column for each stripe or pod; if there are many, one for all that have the same devices."""

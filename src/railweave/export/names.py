@@ -48,18 +48,18 @@ LABEL_VALUE = NameRule(
     "a Kubernetes label", MOST_LABEL, _LABEL_VALUE, "letters, digits, `.`, `_` and `-`, a letter or digit at both ends"
 )
 SUBDOMAIN = NameRule(
-    "Kubernetes",
-    _MOST_SUBDOMAIN,
-    re.compile(rf"{_DNS_LABEL.pattern}(?:\.{_DNS_LABEL.pattern})*"),
-    "lower-case letters, digits, `-` and `.`, a letter or digit at the ends of each part (RFC 1123)",
+    consumer="Kubernetes",
+    most=_MOST_SUBDOMAIN,
+    pattern=re.compile(rf"{_DNS_LABEL.pattern}(?:\.{_DNS_LABEL.pattern})*"),
+    rule="lower-case letters, digits, `-` and `.`, a letter or digit at the ends of each part (RFC 1123)",
 )
 DNS_LABEL = NameRule("DNS", MOST_LABEL, _DNS_LABEL, "lower-case letters, digits and `-` in a part of a name (RFC 1123)")
 INTERFACE = NameRule(
     # IFNAMSIZ of Linux is 16 with the closing zero.
-    "Linux",
-    15,
-    re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]*"),
-    "letters, digits, `.`, `_` and `-` in the name of an interface",
+    consumer="Linux",
+    most=15,
+    pattern=re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]*"),
+    rule="letters, digits, `.`, `_` and `-` in the name of an interface",
 )
 GROUP = NameRule(
     "Ansible", 255, re.compile(r"[A-Za-z_][A-Za-z0-9_]*"), "letters, digits and `_` in the name of a group"

@@ -73,4 +73,11 @@ def link_limits(fec: Fec, speed_gbps: int, policy: LinkPolicy, links: int) -> Li
     watch = policy.warn_ber
     if watch is None:
         watch = min(repair, limit / _WATCH_MARGIN)
-    return LinkLimits(fec, speed_gbps, watch, repair, drain, error_rate_of(fec, 1 / (per_s * _HOUR_S)))
+    return LinkLimits(
+        fec=fec,
+        speed_gbps=speed_gbps,
+        watch=watch,
+        repair=repair,
+        drain=drain,
+        first_loss=error_rate_of(fec, 1 / (per_s * _HOUR_S)),
+    )

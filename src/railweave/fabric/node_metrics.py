@@ -25,34 +25,42 @@ class ScrapedMetric(NamedTuple):
 # Of a node, whose file for node_exporter has them: `port` is the interface. Which file of the driver each comes from is
 # in the packs of NIC vendors (`counters`).
 NIC_OUT_OF_SEQUENCE: Final = ScrapedMetric(
-    "railweave_nic_out_of_sequence_total", "counter", ("port",), "packets out of sequence at a NIC", "hw_counters"
+    name="railweave_nic_out_of_sequence_total",
+    kind="counter",
+    labels=("port",),
+    help="packets out of sequence at a NIC",
+    source="hw_counters",
 )
 NIC_ACK_TIMEOUTS: Final = ScrapedMetric(
-    "railweave_nic_ack_timeouts_total", "counter", ("port",), "timeouts of acknowledgments", "hw_counters"
+    name="railweave_nic_ack_timeouts_total",
+    kind="counter",
+    labels=("port",),
+    help="timeouts of acknowledgments",
+    source="hw_counters",
 )
 NIC_INFO: Final = ScrapedMetric(
-    "railweave_nic_info",
-    "gauge",
-    ("port", "rdma_device"),
-    "1 with the RDMA device of an interface",
-    "device/infiniband",
+    name="railweave_nic_info",
+    kind="gauge",
+    labels=("port", "rdma_device"),
+    help="1 with the RDMA device of an interface",
+    source="device/infiniband",
 )
 
 # node_exporter's own from 1.11 on (collector/infiniband_linux.go), for the files of mlx5 alone. Their label `device` is
 # the RDMA device; Prometheus keeps it as `exported_device`, because the target's `device` is the node.
 INFINIBAND_OUT_OF_SEQUENCE: Final = ScrapedMetric(
-    "node_infiniband_out_of_sequence_packets_received_total",
-    "counter",
-    ("exported_device",),
-    "packets out of sequence at an RDMA device",
-    "out_of_sequence",
+    name="node_infiniband_out_of_sequence_packets_received_total",
+    kind="counter",
+    labels=("exported_device",),
+    help="packets out of sequence at an RDMA device",
+    source="out_of_sequence",
 )
 INFINIBAND_ACK_TIMEOUTS: Final = ScrapedMetric(
-    "node_infiniband_local_ack_timeout_errors_total",
-    "counter",
-    ("exported_device",),
-    "timeouts of acknowledgments at an RDMA device",
-    "local_ack_timeout_err",
+    name="node_infiniband_local_ack_timeout_errors_total",
+    kind="counter",
+    labels=("exported_device",),
+    help="timeouts of acknowledgments at an RDMA device",
+    source="local_ack_timeout_err",
 )
 
 OF_NODES: Final = (NIC_OUT_OF_SEQUENCE, NIC_ACK_TIMEOUTS, NIC_INFO)

@@ -72,4 +72,12 @@ class HealthReport:
 
 def port_finding(code: str, severity: Severity, port: WatchedPort, message: str, fix: str) -> HealthFinding:
     """Return a finding at one port; ``message`` continues the name of the port."""
-    return HealthFinding(code, severity, f"{port.text} {message}", (port.device,), (port.name,), (port.cable,), fix)
+    return HealthFinding(
+        code=code,
+        severity=severity,
+        message=f"{port.text} {message}",
+        devices=(port.device,),
+        ports=(port.name,),
+        cables=(port.cable,),
+        fix=fix,
+    )

@@ -284,7 +284,14 @@ class HostsKeys(Keys):
         if rdma_family is None:
             rdma_family = AddressFamily.IPV6 if addressing.hosts is None else AddressFamily.IPV4
         queue_pairs = self.qps_per_connection
-        return HostPolicy(self.vendor, self.manage, self.network, self.frontend, queue_pairs, rdma_family)
+        return HostPolicy(
+            vendor=self.vendor,
+            manage=self.manage,
+            network=self.network,
+            frontend=self.frontend,
+            queue_pairs=queue_pairs,
+            rdma_family=rdma_family,
+        )
 
 
 RowFields = dict[str, Annotated[str | tuple[str, ...], FieldValue()]]
@@ -366,17 +373,17 @@ class IntentKeys(Keys):
         """Return the intent; ``places`` and ``sha256`` are those of the file with these keys."""
         policies = self.policies()
         return Intent(
-            self.fabric,
-            self.workload,
-            self.nodes,
-            self.topology,
-            policies,
-            self.cabling,
-            places,
-            file,
-            sha256,
-            self.racks,
-            self.management,
+            fabric=self.fabric,
+            workload=self.workload,
+            nodes=self.nodes,
+            topology=self.topology,
+            policies=policies,
+            cabling=self.cabling,
+            places=places,
+            file=file,
+            sha256=sha256,
+            racks=self.racks,
+            management=self.management,
         )
 
 

@@ -99,7 +99,14 @@ def growth(
     document = None
     if any((added, links, joints)):
         document = _document(labs, base, added, links)
-    return LabGrowth(added, surplus, _grown(labs), document, tuple(joints), tuple(obstacles))
+    return LabGrowth(
+        added=added,
+        surplus=surplus,
+        topology=_grown(labs),
+        document=document,
+        joints=tuple(joints),
+        obstacles=tuple(obstacles),
+    )
 
 
 def _changed_nodes(labs: _Comparison) -> Iterator[str]:

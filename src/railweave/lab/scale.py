@@ -184,7 +184,14 @@ def _counts(intent: Intent, fabric: Fabric) -> _Counts:
     networks = fabric.rails if fabric.rail_only else 1
     spines = min(_SPINES, fabric.top.count // networks)
     reserve_spines = max(spines, min(_RESERVE_SPINES, fabric.top.reserve // networks))
-    counts = _Counts(stripes, leaves_of_stripe, networks, spines, stripes + 1, reserve_spines)
+    counts = _Counts(
+        stripes=stripes,
+        leaves_of_stripe=leaves_of_stripe,
+        networks=networks,
+        spines=spines,
+        reserve_stripes=stripes + 1,
+        reserve_spines=reserve_spines,
+    )
     if _containers(counts, intent.topology.planes) > MOST_NODES:
         return counts._replace(reserve_stripes=stripes, reserve_spines=spines)
     return counts

@@ -138,9 +138,9 @@ def _breach(name: str, lane: int, value: float, thresholds: Mapping[str, str]) -
         if low is None or high is None or high <= low:
             continue
         if value < low:
-            return OpticsBreach(name, lane, value, level, "low", low)
+            return OpticsBreach(name=name, lane=lane, value=value, level=level, side="low", limit=low)
         if value > high:
-            return OpticsBreach(name, lane, value, level, "high", high)
+            return OpticsBreach(name=name, lane=lane, value=value, level=level, side="high", limit=high)
     return None
 
 

@@ -198,11 +198,11 @@ def expected_session(fabric: Fabric, switch: Switch, link: Link) -> ExpectedSess
     peer = session_peer(fabric, link, far.name, port)
     policies = fabric.policies
     return ExpectedSession(
-        peer,
-        far.name,
-        far.asn,
-        port,
-        policies.bgp.bfd,
+        peer=peer,
+        device=far.name,
+        remote_asn=far.asn,
+        port=port,
+        bfd=policies.bgp.bfd,
         below=link.lower == far.name,
         own_prefixes=len(own_prefixes(fabric, far)),
         origin=_origin(fabric, far),

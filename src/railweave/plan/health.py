@@ -179,5 +179,14 @@ def prefix_checks(
             if least and count >= 0:
                 expected = f"at least {least} prefixes"
                 actual = f"{count} prefixes"
-                checks.append(VerifyCheck(device, CheckKind.PREFIXES, subject, expected, actual, count >= least))
+                checks.append(
+                    VerifyCheck(
+                        device=device,
+                        kind=CheckKind.PREFIXES,
+                        subject=subject,
+                        expected=expected,
+                        actual=actual,
+                        ok=count >= least,
+                    )
+                )
     return tuple(checks)

@@ -25,7 +25,14 @@ def filter_checks(isolation: Isolation, switch: Switch, tables: ConfigDb) -> Ite
         actual = APART
         if port in first_leak:
             actual = f"{first_leak[port].path} ({first_leak[port].cause})"
-        yield VerifyCheck(switch.name, CheckKind.TENANTS, port, APART, actual, port not in first_leak)
+        yield VerifyCheck(
+            device=switch.name,
+            kind=CheckKind.TENANTS,
+            subject=port,
+            expected=APART,
+            actual=actual,
+            ok=port not in first_leak,
+        )
 
 
 def leaks_before(fabric: Fabric, deltas: Mapping[str, Delta], intended: Callable[[str], ConfigDb]) -> tuple[Leak, ...]:
@@ -47,7 +54,14 @@ def leaks_before(fabric: Fabric, deltas: Mapping[str, Delta], intended: Callable
 def _before(delta: Delta, tables: ConfigDb) -> ConfigDb:
     """Return the filters that a switch has before ``delta``, which leads to ``tables``."""
     edits = [
-        Edit(change.op.inverse, change.table, change.key, change.field, change.after, change.before)
+        Edit(
+            op=change.op.inverse,
+            table=change.table,
+            key=change.key,
+            field=change.field,
+            before=change.after,
+            after=change.before,
+        )
         for change in reversed(delta.changes)
         if change.table in EDGE_TABLES
     ]

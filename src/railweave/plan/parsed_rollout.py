@@ -52,11 +52,11 @@ def _journal_line(line: bytes) -> JournalLine | None:
     if not isinstance(record.values.get("step"), str):
         return None
     return JournalLine(
-        record.text("at"),
-        record.text("step"),
-        record.text("device"),
-        record.text("text"),
-        {name: value for name, value in record.values.items() if name not in _HEAD},
+        at=record.text("at"),
+        step=record.text("step"),
+        device=record.text("device"),
+        text=record.text("text"),
+        details={name: value for name, value in record.values.items() if name not in _HEAD},
     )
 
 

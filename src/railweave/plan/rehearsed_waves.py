@@ -107,11 +107,11 @@ class Judge:
 
     def _rehearsed(self, devices: tuple[str, ...], wave: _Wave, workers: int) -> RehearsedWave:
         return RehearsedWave(
-            devices,
-            wave.ended_s - wave.began_s,
-            _duration_s(wave.busy_s, workers),
-            wave.left or self.before,
-            tuple(wave.violations),
+            devices=devices,
+            elapsed_s=wave.ended_s - wave.began_s,
+            switch_s=_duration_s(wave.busy_s, workers),
+            left=wave.left or self.before,
+            violations=tuple(wave.violations),
         )
 
     def _follow_rollout(self, moment: RolloutMoment, begun: list[_Wave]) -> bool:

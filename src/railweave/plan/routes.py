@@ -43,7 +43,14 @@ class SessionRoutes:
         """Return this as a check of the session."""
         way = "announced" if self.announced else "accepted"
         expected = f"at least {counted(self.least, 'prefix')} {way}"
-        return VerifyCheck(self.device, CheckKind.PREFIXES, self.peer, expected, f"{self.actual} {way}", self.ok)
+        return VerifyCheck(
+            device=self.device,
+            kind=CheckKind.PREFIXES,
+            subject=self.peer,
+            expected=expected,
+            actual=f"{self.actual} {way}",
+            ok=self.ok,
+        )
 
     def __str__(self) -> str:
         """Return in a sentence what is missing, and what to look at."""
@@ -89,7 +96,16 @@ def session_routes(
         ):
             # -1: the switch does not count them.
             if actual >= 0:
-                routes.append(SessionRoutes(expectation.device, session.device, session.peer, announced, least, actual))
+                routes.append(
+                    SessionRoutes(
+                        device=expectation.device,
+                        neighbor=session.device,
+                        peer=session.peer,
+                        announced=announced,
+                        least=least,
+                        actual=actual,
+                    )
+                )
     return tuple(routes)
 
 

@@ -88,7 +88,13 @@ def untried(trials: Sequence[Trial]) -> Iterator[TrialResult]:
         fields = ", ".join(filter(None, rule.fields))
         place = f"{', '.join(rule.tables)} {fields}".strip()
         yield TrialResult(
-            place, TrialVerdict.NOT_TRIED, (reason,), rule.method.value, rule.disruption.value, place, rule.source
+            name=place,
+            verdict=TrialVerdict.NOT_TRIED,
+            reasons=(reason,),
+            method=rule.method.value,
+            disruption=rule.disruption.value,
+            place=place,
+            source=rule.source,
         )
 
 

@@ -73,7 +73,9 @@ def unsettled(expectation: Expectation, seen: Observation) -> tuple[VerifyCheck,
 
 def unreachable(device: str, reason: str) -> VerifyCheck:
     """Return the failing check of a device that could not be read."""
-    return VerifyCheck(device, CheckKind.REACHABLE, device, "reachable", reason, False)
+    return VerifyCheck(
+        device=device, kind=CheckKind.REACHABLE, subject=device, expected="reachable", actual=reason, ok=False
+    )
 
 
 def _ports(expectation: Expectation, seen: Observation, settled: Container[str]) -> Iterable[VerifyCheck]:
@@ -99,7 +101,7 @@ def _link(device: str, port: ExpectedPort, state: PortState | None, settled: Con
     else:
         actual = "enabled, down"
         ok = not must_be_up
-    return VerifyCheck(device, CheckKind.LINK, port.port, expected, actual, ok)
+    return VerifyCheck(device=device, kind=CheckKind.LINK, subject=port.port, expected=expected, actual=actual, ok=ok)
 
 
 def _addresses(expectation: Expectation, seen: Observation) -> Iterable[VerifyCheck]:
@@ -133,7 +135,15 @@ def _neighbors(expectation: Expectation, seen: Observation, settled: Container[s
 def _node_not_seen(device: str, neighbor: ExpectedNeighbor) -> VerifyCheck:
     """Return the check of a node that announces nothing, such as one that is switched off: skipped, with the reason."""
     expected = f"{neighbor.device} {neighbor.port_names[0]}"
-    return VerifyCheck(device, CheckKind.LLDP, neighbor.port, expected, "no neighbor", True, NODE_NOT_SEEN)
+    return VerifyCheck(
+        device=device,
+        kind=CheckKind.LLDP,
+        subject=neighbor.port,
+        expected=expected,
+        actual="no neighbor",
+        ok=True,
+        skipped=NODE_NOT_SEEN,
+    )
 
 
 NODE_NOT_SEEN = "no neighbor is seen on a node port, as while the node is off or sends no LLDP"
@@ -183,7 +193,9 @@ def _timers(expectation: Expectation, session: ExpectedSession, seen: Observatio
         # The project's own template may state other timers, and the neighbor shorter ones, which then apply.
         expected = f"at most {timers_text(timers.configured_keepalive_s, timers.configured_hold_s)}"
         ok = timers.hold_s <= timers.configured_hold_s and timers.keepalive_s <= timers.configured_keepalive_s
-    check = VerifyCheck(expectation.device, CheckKind.TIMERS, session.peer, expected, actual, ok)
+    check = VerifyCheck(
+        device=expectation.device, kind=CheckKind.TIMERS, subject=session.peer, expected=expected, actual=actual, ok=ok
+    )
     if not state.established:
         check = replace(check, actual=NOT_OPEN, ok=True, skipped=NO_TIMERS)
     yield check
@@ -226,7 +238,15 @@ def _prefixes_not_counted(
 
 def _not_shown(expectation: Expectation, kind: CheckKind, subject: str, expected: str) -> VerifyCheck:
     """Return the check of a value that a device does not report: skipped, with the reason."""
-    return VerifyCheck(expectation.device, kind, subject, expected, NOT_SHOWN, True, UNKNOWN)
+    return VerifyCheck(
+        device=expectation.device,
+        kind=kind,
+        subject=subject,
+        expected=expected,
+        actual=NOT_SHOWN,
+        ok=True,
+        skipped=UNKNOWN,
+    )
 
 
 NOT_SHOWN = "not shown"
@@ -312,4 +332,6 @@ def missing_bfdd(expectation: Expectation, seen: Observation) -> str:
 
 
 def _check(expectation: Expectation, kind: CheckKind, subject: str, expected: str, actual: str) -> VerifyCheck:
-    return VerifyCheck(expectation.device, kind, subject, expected, actual, expected == actual)
+    return VerifyCheck(
+        device=expectation.device, kind=kind, subject=subject, expected=expected, actual=actual, ok=expected == actual
+    )

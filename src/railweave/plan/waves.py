@@ -317,11 +317,13 @@ def _while_two_sided(gate: WaveGate, waves: Iterable[Wave], two_sided: Collectio
         violation = gate.floor_crossed(wave, down)
         if violation is not None:
             yield PolicyViolation(
-                violation.key,
-                f"both ends of {len(two_sided)} links have to change, and a link is down until its second end does; "
-                f"in wave {number} {violation.message}",
-                f"{violation.fix}, or deploy with --renumber if an outage is acceptable",
-                wave,
+                key=violation.key,
+                message=(
+                    f"both ends of {len(two_sided)} links have to change, and a link is down until its second end does;"
+                    f" in wave {number} {violation.message}"
+                ),
+                fix=f"{violation.fix}, or deploy with --renumber if an outage is acceptable",
+                devices=wave,
                 two_sided=True,
             )
             # The waves after it add links to the same loss.

@@ -88,11 +88,11 @@ def _share(traffic_class: TrafficClass) -> QueueShare:
     elif is_light(traffic_class):
         limit_percent = _LIMIT_PERCENT
     return QueueShare(
-        traffic_class.priority,
-        traffic_class.name,
-        traffic_class.strict,
-        weight,
-        traffic_class.lossless,
-        limit_percent,
-        traffic_class.marks,
+        queue=traffic_class.priority,
+        name=traffic_class.name,
+        strict=traffic_class.strict,
+        weight=weight,
+        lossless=traffic_class.lossless,
+        limit_percent=limit_percent,
+        marks=traffic_class.marks,
     )

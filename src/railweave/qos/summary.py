@@ -83,7 +83,12 @@ def _group_headroom(plan: BufferPlan, ports_in_use: tuple[_CabledPorts, ...]) ->
         if isinstance(headroom, Headroom):
             groups.append(
                 GroupHeadroom(
-                    speed_gbps, length_m, port_count, headroom.size_bytes, headroom.xon_bytes, headroom.xoff_bytes
+                    speed_gbps=speed_gbps,
+                    length_m=length_m,
+                    ports=port_count,
+                    size_bytes=headroom.size_bytes,
+                    xon_bytes=headroom.xon_bytes,
+                    xoff_bytes=headroom.xoff_bytes,
                 )
             )
     return tuple(groups)

@@ -82,13 +82,13 @@ def _group_headroom(
     if not use.xoff_bytes:
         return None
     return Headroom(
-        use.size_bytes or 0,
-        use.xon_bytes or 0,
-        use.xoff_bytes,
-        use.xon_offset_bytes,
-        use.dynamic_th or 0,
-        None,
-        "",
+        size_bytes=use.size_bytes or 0,
+        xon_bytes=use.xon_bytes or 0,
+        xoff_bytes=use.xoff_bytes,
+        xon_offset_bytes=use.xon_offset_bytes,
+        dynamic_th=use.dynamic_th or 0,
+        row_m=None,
+        formula="",
     )
 
 

@@ -153,7 +153,12 @@ def _by_family(key: str, row: Fields) -> Iterator[tuple[int, FilterRule]]:
         source = _prefix(row, _SOURCES, bits)
         destination = _prefix(row, _DESTINATIONS, bits)
         if source is not None and destination is not None:
-            yield bits, FilterRule(key, forwards, source, destination, is_plain, ports)
+            yield (
+                bits,
+                FilterRule(
+                    key=key, forwards=forwards, source=source, destination=destination, is_plain=is_plain, ports=ports
+                ),
+            )
 
 
 def _prefix(row: Fields, names: tuple[str, str], bits: int) -> Pool | None:
@@ -322,7 +327,9 @@ def _open_ranges(filters: Iterable[PortFilter], bits: int) -> Iterator[_OpenRang
     """Yield the destinations that a port lets packets pass to."""
     everything = _EVERYTHING[bits]
     # SONiC forwards packets that no rule matches.
-    no_rule_matches = FilterRule("", True, everything, everything, True, frozenset())
+    no_rule_matches = FilterRule(
+        key="", forwards=True, source=everything, destination=everything, is_plain=True, ports=frozenset()
+    )
     is_filtered = False
     for rules in filters:
         is_filtered = True

@@ -135,7 +135,11 @@ class ResolvedTables:
         self._listed = cache(self._read_list)
         self.pools = {
             name: BufferPool(
-                name, number(row.get("size")), text(row.get("type")), text(row.get("mode")), number(row.get("xoff"))
+                name=name,
+                size_bytes=number(row.get("size")),
+                type=text(row.get("type")),
+                mode=text(row.get("mode")),
+                xoff_bytes=number(row.get("xoff")),
             )
             for name, row in self.table("BUFFER_POOL").items()
         }

@@ -111,12 +111,20 @@ def trials_of(config_db: ConfigDb, port: str, *, has_frr: bool) -> tuple[Trial, 
     for name, table, pattern, fields in _ADDITIONS:
         key = pattern.format(port=port)
         if key not in config_db.get(table, {}):
-            trials.append(_trial(name, Edit(Op.ADD, table, key, None, None, fields), config_db))
+            trials.append(
+                _trial(name, Edit(op=Op.ADD, table=table, key=key, field=None, before=None, after=fields), config_db)
+            )
     trials += _without_rate(config_db)
     trials += _another_cable(config_db, port)
     trials += _another_speed(config_db, port)
     if has_frr:
-        trials.append(_trial("prefix list", Edit(Op.ADD, FRR_TABLE, "", _FRR_LINE, None, _FRR_LINE), config_db))
+        trials.append(
+            _trial(
+                "prefix list",
+                Edit(op=Op.ADD, table=FRR_TABLE, key="", field=_FRR_LINE, before=None, after=_FRR_LINE),
+                config_db,
+            )
+        )
     return tuple(trial for trial in trials if not _left_behind(trial.delta, config_db))
 
 
@@ -124,7 +132,7 @@ def _without_rate(config_db: ConfigDb) -> Iterator[Trial]:
     """Yield the removal of a rate limit, for which a scheduler is deleted and set again."""
     for key, row in config_db.get("SCHEDULER", {}).items():
         if "pir" in row:
-            edit = Edit(Op.REMOVE, "SCHEDULER", key, "pir", row["pir"], None)
+            edit = Edit(op=Op.REMOVE, table="SCHEDULER", key=key, field="pir", before=row["pir"], after=None)
             yield _trial("rate limit", edit, config_db, ("SCHEDULER",))
             return
 
@@ -134,7 +142,7 @@ def _another_cable(config_db: ConfigDb, port: str) -> Iterator[Trial]:
     if port not in cables:
         return
     other = "40m" if cables[port] == "5m" else "5m"
-    edit = Edit(Op.UPDATE, "CABLE_LENGTH", "AZURE", port, cables[port], other)
+    edit = Edit(op=Op.UPDATE, table="CABLE_LENGTH", key="AZURE", field=port, before=cables[port], after=other)
     if not leaves_rows(edit, config_db):
         yield _trial("cable length", edit, config_db)
 
@@ -151,7 +159,7 @@ def _another_speed(config_db: ConfigDb, port: str) -> Iterator[Trial]:
         lower = _lower_speed(config_db, name, before)
         if lower is None:
             continue
-        edit = Edit(Op.UPDATE, "PORT", name, "speed", before, lower)
+        edit = Edit(op=Op.UPDATE, table="PORT", key=name, field="speed", before=before, after=lower)
         if not leaves_rows(edit, config_db):
             yield _trial("speed", edit, config_db, ("PORT",))
             return
@@ -197,7 +205,7 @@ def _mutated(mutation: _Mutation, config_db: ConfigDb, port: str) -> Iterator[Tr
         if after is None:
             continue
         op = Op.ADD if before is None else Op.UPDATE
-        edit = Edit(op, mutation.table, key, mutation.field, before, after)
+        edit = Edit(op=op, table=mutation.table, key=key, field=mutation.field, before=before, after=after)
         if not leaves_rows(edit, config_db):
             yield _trial(mutation.name, edit, config_db, mutation.objects)
         return
@@ -247,7 +255,9 @@ def _class_edits(running: ConfigDb, intended: Sequence[Row], port: str) -> list[
 
 def _without_leftovers(row: Row, running: ConfigDb) -> Fields:
     """Return the fields of a row without lossless priorities for which SONiC would write rows that it keeps."""
-    pauses = Edit(Op.ADD, row.table, row.key, PFC_ENABLE, None, row.fields.get(PFC_ENABLE))
+    pauses = Edit(
+        op=Op.ADD, table=row.table, key=row.key, field=PFC_ENABLE, before=None, after=row.fields.get(PFC_ENABLE)
+    )
     if PFC_ENABLE not in row.fields or not leaves_rows(pauses, running):
         return row.fields
     return {name: value for name, value in row.fields.items() if name != PFC_ENABLE}

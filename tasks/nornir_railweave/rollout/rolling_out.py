@@ -111,7 +111,14 @@ class _RollingOut:
         policy = context.policy
         # No longer than the switch's revert timer, for which a next rollout waits anyway if this runner is lost.
         seconds = float(self._rollout.revert_in_s)
-        self._holding = Holding(nr, context.gate.fabric, policy.message, seconds, context.has_ended, context.unread)
+        self._holding = Holding(
+            nr=nr,
+            fabric=context.gate.fabric,
+            message=policy.message,
+            seconds=seconds,
+            has_ended=context.has_ended,
+            unread=context.unread,
+        )
         self._admission = WaveAdmission(nr, jobs, context, self._holding, self._control)
 
     def run(self) -> RolledOut:
@@ -135,7 +142,12 @@ class _RollingOut:
             stopped_by = str(reason)
         self._holding.release()
         return RolledOut(
-            self._outcomes, stopped_by, self._interrupts.asked, self._done, tuple(self._undone), tuple(self._failed)
+            outcomes=self._outcomes,
+            stopped_by=stopped_by,
+            interrupted=self._interrupts.asked,
+            waves_done=self._done,
+            undone=tuple(self._undone),
+            failed=tuple(self._failed),
         )
 
     # Before a wave

@@ -50,13 +50,13 @@ def _recovered(name: str, driver: CheckedDriver, *, accept_running: bool) -> Rec
         return RecoveryResult(name, RecoveryOutcome.REFUSED, error=text)
     recovered = driver.recover(accept_running=accept_running)
     return RecoveryResult(
-        name,
-        _OUTCOMES.get(recovered.outcome, RecoveryOutcome.WAITING),
-        recovered.found.state,
-        _transaction(recovered.found) or recovered.found.error,
-        recovered.restored,
-        recovered.missing,
-        recovered.error,
+        device=name,
+        outcome=_OUTCOMES.get(recovered.outcome, RecoveryOutcome.WAITING),
+        found=recovered.found.state,
+        transaction=_transaction(recovered.found) or recovered.found.error,
+        restored=recovered.restored,
+        missing=recovered.missing,
+        error=recovered.error,
     )
 
 

@@ -337,7 +337,7 @@ def _marking(config_db: ConfigDb, port: str) -> Delta:
     """Return a change that does not affect traffic: a new description of a port."""
     before = config_db["PORT"][port].get("description")
     op = Op.ADD if before is None else Op.UPDATE
-    return judged([Edit(op, "PORT", port, "description", before, MESSAGE)], config_db)
+    return judged([Edit(op=op, table="PORT", key=port, field="description", before=before, after=MESSAGE)], config_db)
 
 
 def _trial_port(config_db: ConfigDb) -> str:

@@ -298,4 +298,11 @@ def _clause(context: Context) -> Clause:
     matches = tuple(words for words in lines if words[0] == "match")
     sets = tuple(words for words in lines if words[0] == "set")
     call = next((words[1] for words in lines if words[0] == "call"), "")
-    return Clause(int(sequence), action == "permit", matches, sets, call, ["on-match", "next"] in lines)
+    return Clause(
+        sequence=int(sequence),
+        permit=action == "permit",
+        matches=matches,
+        sets=sets,
+        call=call,
+        goes_on=["on-match", "next"] in lines,
+    )

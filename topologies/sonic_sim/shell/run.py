@@ -189,7 +189,15 @@ class Shell:
             return await command.runs(self, argv, streams)
         stdin = await streams.stdin.read() if command.reads_stdin(argv) else ""
         terminal = self.terminal and streams.terminal
-        call = Call(self.device, argv, stdin, self.user, self.cwd, terminal, self.variables)
+        call = Call(
+            device=self.device,
+            argv=argv,
+            stdin=stdin,
+            user=self.user,
+            cwd=self.cwd,
+            terminal=terminal,
+            variables=self.variables,
+        )
         if command.handler is None:
             return 126
         return await self._finish(command.handler(call), streams)

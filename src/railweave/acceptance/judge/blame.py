@@ -186,7 +186,14 @@ def culprit_of(case: Case, explanation: Blame, fault: str) -> Culprit:
     if explanation.role is not EndRole.ANY:
         fault = f"{fault} {explanation.role}"
     fix = _fix(explanation.elements)
-    return Culprit(explanation.elements, fault, fix, tuple(nodes), tuple(devices), tuple(cables))
+    return Culprit(
+        elements=explanation.elements,
+        fault=fault,
+        fix=fix,
+        nodes=tuple(nodes),
+        devices=tuple(devices),
+        cables=tuple(cables),
+    )
 
 
 def _fix(elements: Iterable[Element]) -> str:

@@ -144,10 +144,19 @@ def _finding(code: str, elements: tuple[Element, ...], breaches: Sequence[_Blame
     culprit = breaches[0].culprit
     if culprit is None:
         fix = breaches[0].symptom.fix or "repeat these tests one by one, and with other peers"
-        return AcceptanceFinding(code, severity, texts, elements, (), (), (), fix)
+        return AcceptanceFinding(
+            code=code, severity=severity, message=texts, elements=elements, nodes=(), devices=(), cables=(), fix=fix
+        )
     message = f"{_names(culprit)} {culprit.fault}: {texts}"
     return AcceptanceFinding(
-        code, severity, message, elements, culprit.nodes, culprit.devices, culprit.cables, culprit.fix
+        code=code,
+        severity=severity,
+        message=message,
+        elements=elements,
+        nodes=culprit.nodes,
+        devices=culprit.devices,
+        cables=culprit.cables,
+        fix=culprit.fix,
     )
 
 

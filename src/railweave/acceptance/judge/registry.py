@@ -46,7 +46,9 @@ def judge_rule(
     """Register a function as a rule."""
 
     def register(look: Look) -> Look:
-        _RULES[code] = JudgeRule(code, title, kinds, needs, supported, by_switches, look)
+        _RULES[code] = JudgeRule(
+            code=code, title=title, kinds=kinds, needs=needs, supported=supported, by_switches=by_switches, look=look
+        )
         return look
 
     return register

@@ -25,9 +25,23 @@ def limit_symptoms(case: Case, code: str, metric: Metric, kinds: frozenset[Round
     # Tests that had their path for themselves say more, and come first.
     for kind in RoundKind:
         if failed[kind]:
-            yield Symptom(code, Severity.ERROR, metric.replace("_", " "), "", None, frozenset(failed[kind]))
+            yield Symptom(
+                code=code,
+                severity=Severity.ERROR,
+                message=metric.replace("_", " "),
+                fix="",
+                culprit=None,
+                tests=frozenset(failed[kind]),
+            )
         if warned[kind]:
-            yield Symptom(code, Severity.WARNING, metric.replace("_", " "), "", None, frozenset(warned[kind]))
+            yield Symptom(
+                code=code,
+                severity=Severity.WARNING,
+                message=metric.replace("_", " "),
+                fix="",
+                culprit=None,
+                tests=frozenset(warned[kind]),
+            )
 
 
 def round_symptoms(case: Case, code: str, kind: RoundKind) -> Iterator[Symptom]:
@@ -57,7 +71,15 @@ def round_symptoms(case: Case, code: str, kind: RoundKind) -> Iterator[Symptom]:
                 is_beyond = value < limit.fail
             if is_beyond:
                 message = f"round {planned.id}: {value:,.4g} {limit.unit}, limit {limit.fail:,.4g}"
-                yield Symptom(code, Severity.ERROR, message, "", None, slow or frozenset(measures), bound=bound)
+                yield Symptom(
+                    code=code,
+                    severity=Severity.ERROR,
+                    message=message,
+                    fix="",
+                    culprit=None,
+                    tests=slow or frozenset(measures),
+                    bound=bound,
+                )
 
 
 def did_well(case: Case) -> frozenset[str]:

@@ -76,4 +76,6 @@ def lower_limit(
     """Return a limit that fails and warns below ``shares`` of ``part * expect``, where ``part`` is a number up to 1."""
     fail = shares.fail * expect * part
     warn = shares.warn * expect * part
-    return MetricLimit(metric, UNITS[metric], expect, fail, warn, formula, inputs)
+    return MetricLimit(
+        metric=metric, unit=UNITS[metric], expect=expect, fail=fail, warn=warn, formula=formula, inputs=inputs
+    )

@@ -70,7 +70,9 @@ def _limits(
     fail = expect + kmax_us
     warn = expect + kmin_us
     for metric in (Metric.LATENCY_TYPICAL, Metric.LATENCY_P999):
-        yield MetricLimit(metric, UNITS[metric], expect, fail, warn, _FORMULA, inputs)
+        yield MetricLimit(
+            metric=metric, unit=UNITS[metric], expect=expect, fail=fail, warn=warn, formula=_FORMULA, inputs=inputs
+        )
 
 
 def _hops(paths: FabricPaths, sender: NicAttachment, receiver: NicAttachment) -> Iterator[EgressPort]:

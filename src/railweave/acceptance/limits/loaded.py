@@ -79,7 +79,15 @@ def _pair_limit(paths: FabricPaths, kind: PairKind, sampled: KindShares, shares:
     fail = shares.fail * payload_gbps * sure
     warn = shares.fail * expect
     formula = f"{PAYLOAD_FORMULA} * share"
-    return MetricLimit(Metric.BANDWIDTH, UNITS[Metric.BANDWIDTH], expect, fail, warn, formula, inputs)
+    return MetricLimit(
+        metric=Metric.BANDWIDTH,
+        unit=UNITS[Metric.BANDWIDTH],
+        expect=expect,
+        fail=fail,
+        warn=warn,
+        formula=formula,
+        inputs=inputs,
+    )
 
 
 def _mean_limit(
@@ -99,7 +107,15 @@ def _mean_limit(
     inputs |= {"deviation": deviation, "tests": tests}
     metric = Metric.ROUND_BANDWIDTH
     formula = f"{PAYLOAD_FORMULA} * mean_share"
-    return MetricLimit(metric, UNITS[metric], payload_gbps * mean_share, fail, warn, formula, inputs)
+    return MetricLimit(
+        metric=metric,
+        unit=UNITS[metric],
+        expect=payload_gbps * mean_share,
+        fail=fail,
+        warn=warn,
+        formula=formula,
+        inputs=inputs,
+    )
 
 
 def _below_limit(counts: Mapping[PairKind, int], shares_of: Mapping[PairKind, KindShares]) -> MetricLimit:
@@ -117,4 +133,12 @@ def _below_limit(counts: Mapping[PairKind, int], shares_of: Mapping[PairKind, Ki
     warn = most_below(tests, probability, dispersion, _NOTABLE)
     inputs = {"tests": tests, "quantile": QUANTILE, "probability": probability, "dispersion": dispersion}
     metric = Metric.BELOW_LIMIT
-    return MetricLimit(metric, UNITS[metric], tests * QUANTILE, fail, warn, "tests * quantile", inputs)
+    return MetricLimit(
+        metric=metric,
+        unit=UNITS[metric],
+        expect=tests * QUANTILE,
+        fail=fail,
+        warn=warn,
+        formula="tests * quantile",
+        inputs=inputs,
+    )

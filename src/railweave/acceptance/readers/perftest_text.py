@@ -210,10 +210,10 @@ class _Lines(NamedTuple):
     def followed_by(self, rest: "_Lines") -> "_Lines":
         """Return these lines and those of the rest of a text."""
         return _Lines(
-            self.titles + rest.titles,
-            self.settings + rest.settings,
-            self.warnings + rest.warnings,
-            self.faults + rest.faults,
+            titles=self.titles + rest.titles,
+            settings=self.settings + rest.settings,
+            warnings=self.warnings + rest.warnings,
+            faults=self.faults + rest.faults,
         )
 
 

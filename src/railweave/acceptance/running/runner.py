@@ -331,7 +331,9 @@ class AcceptanceRunner:
 
     def _keep(self, block: str, answers: Mapping[str, NodeAnswer], idle: Mapping[str, str] | None = None) -> None:
         """Write what nodes stored of a block, and note why tests of its rounds do not count."""
-        results = BlockResults(block, answers, self.prepared, self.files, self.tests, idle or {})
+        results = BlockResults(
+            block=block, answers=answers, prepared=self.prepared, files=self.files, tests=self.tests, idle=idle or {}
+        )
         self.problems.update(results.problems)
         not_run: dict[str, dict[str, str]] = {}
         repeat_reasons = dict.fromkeys(self.progress.missed[block], _LATE)

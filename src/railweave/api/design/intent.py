@@ -194,11 +194,27 @@ def _gather(intent: Intent, templates: Templates | None = None) -> Gathered:
     of_design = (*of_intent, *outcome.diagnostics)
     fabric = outcome.fabric
     if fabric is None:
-        return Gathered(intent, None, outcome.sizing, in_order(of_design), (), templates, catalog)
+        return Gathered(
+            intent=intent,
+            fabric=None,
+            sizing=outcome.sizing,
+            diagnostics=in_order(of_design),
+            of_own=(),
+            templates=templates,
+            catalog=catalog,
+        )
     of_config = check_design(fabric, intent.where)
     of_own = check_own(fabric, intent.where, templates)
     diagnostics = in_order((*of_design, *of_config, *of_own))
-    return Gathered(intent, fabric, outcome.sizing, diagnostics, of_own, templates, catalog)
+    return Gathered(
+        intent=intent,
+        fabric=fabric,
+        sizing=outcome.sizing,
+        diagnostics=diagnostics,
+        of_own=of_own,
+        templates=templates,
+        catalog=catalog,
+    )
 
 
 def _demand(gathered: Gathered, *, to_count: bool = False) -> Designed:
@@ -215,7 +231,14 @@ def _demand(gathered: Gathered, *, to_count: bool = False) -> Designed:
         raise RefusedError(_obstacles(gathered.diagnostics))
     # Designs that follow from this one, larger or reduced for a lab, keep the stripes that its nodes have.
     intent = with_first_stripes(gathered.intent, fabric)
-    return Designed(intent, fabric, gathered.diagnostics, gathered.templates, gathered.catalog, gathered.intent)
+    return Designed(
+        intent=intent,
+        fabric=fabric,
+        diagnostics=gathered.diagnostics,
+        templates=gathered.templates,
+        catalog=gathered.catalog,
+        written=gathered.intent,
+    )
 
 
 def _text_at(revision: str, path: Path) -> str:

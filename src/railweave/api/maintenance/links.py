@@ -56,7 +56,15 @@ def links(
         readings = _read_twice(live, seconds, sleep)
     cables = tuple(grader.grade(readings.switches))
     repeat_offenders = _remember(fabric, target, memory, cables)
-    return LinksReport(fabric.name, target, seconds, cables, readings.unread, readings.without_optics, repeat_offenders)
+    return LinksReport(
+        fabric=fabric.name,
+        target=target,
+        seconds=seconds,
+        cables=cables,
+        unread=readings.unread,
+        without_optics=readings.without_optics,
+        offenders=repeat_offenders,
+    )
 
 
 def _folder(fabric: Fabric) -> Path:
@@ -164,10 +172,10 @@ def soak_links(
     seconds: float = SECONDS,
     sleep: Callable[[float], None] = time.sleep,
 ) -> LinksReport:
-    """Judge ``cables`` again and again, ``readings`` times; the report has each with its worst reading.
+    """Judge ``cables`` ``readings`` times, and report each with its worst reading.
 
-    Only the switches at their ends are read. `may_return` of the report names the cables that were measured all the
-    time and never were below grade B; a cable whose error rate varied by a decade is not settled. A soak that is
+    Only the switches at their ends are read. `may_return` of the report names the cables that were measured in every
+    reading and never were below grade B; a cable whose error rate varied by a decade is not settled. A soak that is
     interrupted judges nothing and changes nothing. Raises UsageError for an unknown cable, or without a reading.
     """
     if not cables or readings < 1:
@@ -182,14 +190,26 @@ def soak_links(
         words = command_line("links", "soak", *cables, target=target)
         project.operator.tell(f"nothing of this soak counts; `{words}` begins another")
         raise
-    soaked = Soaked(soak.readings, soak.unmeasured)
-    report = LinksReport(fabric.name, target, seconds, soak.worst(), unread, without_optics, soaked=soaked)
+    report = LinksReport(
+        fabric=fabric.name,
+        target=target,
+        seconds=seconds,
+        cables=soak.worst(),
+        unread=unread,
+        without_optics=without_optics,
+        soaked=Soaked(soak.readings, soak.unmeasured),
+    )
+    return replace(report, offenders=_remember_soak(fabric, soak, report))
+
+
+def _remember_soak(fabric: Fabric, soak: Soak, report: LinksReport) -> tuple[Offender, ...]:
+    """Add the readings of a soak to the memory of its target; return the repeat offenders."""
     # Read only now: `links` of a timer may have added to it meanwhile.
-    memory = _memory(_folder(fabric) / f"{target}.json")
+    memory = _memory(_folder(fabric) / f"{report.target}.json")
     for port in soak.ports(report.may_return):
         # Samples from before the repair say nothing of the cable now.
         memory.pop(port, None)
-    return replace(report, offenders=_remember(fabric, target, memory, report.cables))
+    return _remember(fabric, report.target, memory, report.cables)
 
 
 def _soak_of(fabric: Fabric, cables: Sequence[str]) -> Soak:

@@ -31,7 +31,9 @@ def status(project: Project, target: str) -> FabricStatus:
     limited = leaving_behind(folder, fabric.name, target, live.designed.intent.sha256)
     unfinished = tuple(_unfinished(folder, fabric.name, target))
     accepted = last_acceptance(fabric.name, live.designed.intent.sha256)
-    return FabricStatus(fabric.name, target, switches, unfinished, limited, accepted)
+    return FabricStatus(
+        fabric=fabric.name, target=target, switches=switches, rollouts=unfinished, limited=limited, accepted=accepted
+    )
 
 
 def _unfinished(folder: Path, fabric: str, target: str) -> Iterator[Rollout]:

@@ -92,12 +92,12 @@ def _page(fabric: Fabric, diagnostics: tuple[Diagnostic, ...], marked_sections: 
     sections += _design_sections(fabric, diagnostics)
     leaving_cables = [cable for marked in marked_sections.values() for cable in marked.leaving]
     return Page(
-        fabric,
-        summary_facts(fabric, diagnostics),
-        tuple(sections),
-        _joined_marks(marked_sections.values()),
-        marked_by,
-        tuple(leaving_cables),
+        fabric=fabric,
+        summary=summary_facts(fabric, diagnostics),
+        sections=tuple(sections),
+        marks=_joined_marks(marked_sections.values()),
+        marked=marked_by,
+        leaving=tuple(leaving_cables),
     )
 
 

@@ -30,7 +30,14 @@ def render_telemetry(project: Project, out: Path) -> RenderedTelemetry:
         for name, text in monitoring_files(thresholds).items():
             sizes[name] = _write(out / name, (text,))
         scraped = scraped_series(thresholds)
-    return RenderedTelemetry(designed.fabric.name, sizes, lines.samples, scraped, len(ALERTS), len(RECORDING))
+    return RenderedTelemetry(
+        fabric=designed.fabric.name,
+        files=sizes,
+        thresholds=lines.samples,
+        scraped=scraped,
+        alerts=len(ALERTS),
+        recording=len(RECORDING),
+    )
 
 
 def _write(path: Path, texts: Iterable[str]) -> int:

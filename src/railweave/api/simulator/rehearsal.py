@@ -187,7 +187,9 @@ def _read(live: LiveFabric, options: DeployOptions, reviewed: Path | None) -> _T
     source = f"target {live.target.name}"
     if live.phase:
         source += f", phase {live.phase} from {live.base}"
-    return _Task(live.designed, live.target, recorded, source, plan, live.scope)
+    return _Task(
+        designed=live.designed, target=live.target, recorded=recorded, source=source, plan=plan, scope=live.scope
+    )
 
 
 def _require_recorded(recorded: Mapping[str, RecordedSwitch]) -> None:
@@ -342,11 +344,11 @@ class _RehearsedRun:
 def _link_moment(moment: Mapping[str, Any]) -> LinkMoment:
     """Return a moment of the simulator's record (`sonic_sim.watching`)."""
     return LinkMoment(
-        float(moment["at"]),
-        str(moment["device"]),
-        float(moment["busy_s"]),
-        tuple((a, b) for a, b in moment["up"]),
-        tuple((a, b) for a, b in moment["down"]),
+        at_s=float(moment["at"]),
+        device=str(moment["device"]),
+        busy_s=float(moment["busy_s"]),
+        up=tuple((a, b) for a, b in moment["up"]),
+        down=tuple((a, b) for a, b in moment["down"]),
     )
 
 

@@ -297,7 +297,16 @@ def on_nornir(
         scope = replace(scope, own_frr=True)
     if target.skip_checks:
         scope = replace(scope, skipped=target.skip_checks)
-    return LiveFabric(designed, target, nornir, shown, intended, scope, secrets=store.values, missing_secrets=missing)
+    return LiveFabric(
+        designed=designed,
+        target=target,
+        nornir=nornir,
+        shown=shown,
+        intended=intended,
+        scope=scope,
+        secrets=store.values,
+        missing_secrets=missing,
+    )
 
 
 def secret_places(intent: Intent) -> dict[str, Where]:

@@ -26,7 +26,13 @@ def load_workbench(project: Project, target: str) -> Workbench:
     fabric = on_nornir(designed, loaded, nornir, project.operator.progress())
     missing = tuple(name for name in secret_places(designed.intent) if name not in fabric.secrets)
     return Workbench(
-        binding_of(designed, target), nornir, designed.fabric, loaded, fabric.intended, fabric.scope, missing
+        binding=binding_of(designed, target),
+        nornir=nornir,
+        fabric=designed.fabric,
+        target=loaded,
+        intended=fabric.intended,
+        scope=fabric.scope,
+        missing_secrets=missing,
     )
 
 

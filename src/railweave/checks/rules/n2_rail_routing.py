@@ -156,11 +156,25 @@ def _families(node: NodeRead, rail: Rail) -> Iterator[_Family]:
         if rail.nic is not None:
             tables += rail.nic.tables
             priorities += sorted(port.rule_priority for port in _ports_of_nic(node, rail.nic.address))
-        yield _Family(ipv4_text(rail.ipv4.address), addresses, tuple(tables), tuple(priorities), "", "ip")
+        yield _Family(
+            text=ipv4_text(rail.ipv4.address),
+            addresses=addresses,
+            tables=tuple(tables),
+            priorities=tuple(priorities),
+            facts_prefix="",
+            command="ip",
+        )
     if rail.ipv6 is not None:
         address = ipv6_text(rail.ipv6.address)
         addresses = (f"{address}/{IPV6_LINK_LENGTH}",)
-        yield _Family(address, addresses, (rail.table,), (rail.rule_priority,), "ipv6_", "ip -6")
+        yield _Family(
+            text=address,
+            addresses=addresses,
+            tables=(rail.table,),
+            priorities=(rail.rule_priority,),
+            facts_prefix="ipv6_",
+            command="ip -6",
+        )
 
 
 def _ports_of_nic(node: NodeRead, address: int) -> Iterator[NicAddress]:

@@ -119,10 +119,10 @@ def _pool(
 
 
 FORMAT = ExportFormat(
-    "cidr-pools",
-    "NVIDIA IPAM: CIDRPools with the /31s of the links",
-    "cidr-pools.yaml",
-    _write,
-    "CIDRPool",
-    _objects,
+    name="cidr-pools",
+    title="NVIDIA IPAM: CIDRPools with the /31s of the links",
+    file="cidr-pools.yaml",
+    write=_write,
+    kind="CIDRPool",
+    objects=_objects,
 )

@@ -30,10 +30,10 @@ def _write(source: ExportSource) -> str:
 
 
 FORMAT = ExportFormat(
-    "kueue",
-    "Kueue and KAI: a Topology over the labels of the nodes",
-    "kueue-topology.yaml",
-    _write,
-    "Topology",
-    _objects,
+    name="kueue",
+    title="Kueue and KAI: a Topology over the labels of the nodes",
+    file="kueue-topology.yaml",
+    write=_write,
+    kind="Topology",
+    objects=_objects,
 )

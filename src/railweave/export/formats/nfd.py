@@ -42,10 +42,10 @@ def _write(source: ExportSource) -> str:
 
 
 FORMAT = ExportFormat(
-    "nfd-rules",
-    "Kubernetes: a NodeFeatureRule that labels the nodes",
-    "nfd-rules.yaml",
-    _write,
-    "NodeFeatureRule",
-    _objects,
+    name="nfd-rules",
+    title="Kubernetes: a NodeFeatureRule that labels the nodes",
+    file="nfd-rules.yaml",
+    write=_write,
+    kind="NodeFeatureRule",
+    objects=_objects,
 )

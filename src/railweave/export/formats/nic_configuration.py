@@ -167,8 +167,8 @@ def _contradictions(source: ExportSource, kinds: list[ManagedKind]) -> Iterator[
 
 
 FORMAT = ExportFormat(
-    "nic-configuration",
-    "NVIDIA network operator: marking, PFC, ECN, cable length of NICs",
-    "nic-configuration.yaml",
-    _write,
+    name="nic-configuration",
+    title="NVIDIA network operator: marking, PFC, ECN, cable length of NICs",
+    file="nic-configuration.yaml",
+    write=_write,
 )

@@ -100,10 +100,10 @@ def _template(source: ExportSource, kind: NodeKind) -> dict[str, Any]:
 
 
 FORMAT = ExportFormat(
-    "nic-names",
-    "NVIDIA network operator: names of interfaces by PCI address",
-    "nic-names.yaml",
-    _write,
-    "NicInterfaceNameTemplate",
-    _objects,
+    name="nic-names",
+    title="NVIDIA network operator: names of interfaces by PCI address",
+    file="nic-names.yaml",
+    write=_write,
+    kind="NicInterfaceNameTemplate",
+    objects=_objects,
 )

@@ -43,5 +43,10 @@ def _member(kind: str, name: str) -> dict[str, Any]:
 
 
 FORMAT = ExportFormat(
-    "volcano", "Volcano: a HyperNode for each group", "hypernodes.yaml", _write, "HyperNode", _objects
+    name="volcano",
+    title="Volcano: a HyperNode for each group",
+    file="hypernodes.yaml",
+    write=_write,
+    kind="HyperNode",
+    objects=_objects,
 )

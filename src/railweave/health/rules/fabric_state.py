@@ -40,7 +40,15 @@ def _sessions(case: HealthCase) -> Iterator[HealthFinding]:
     for check in _failed(case, CheckKind.BGP):
         message = f"{check.device}: BGP with {check.subject} is {check.actual}, expected {check.expected}"
         fix = "see `vtysh -c 'show bgp summary'`; findings at the same link come first"
-        yield HealthFinding(BGP_DOWN, Severity.ERROR, message, (check.device,), (), (), fix)
+        yield HealthFinding(
+            code=BGP_DOWN,
+            severity=Severity.ERROR,
+            message=message,
+            devices=(check.device,),
+            ports=(),
+            cables=(),
+            fix=fix,
+        )
 
 
 def _others(case: HealthCase) -> Iterator[HealthFinding]:
@@ -53,7 +61,15 @@ def _others(case: HealthCase) -> Iterator[HealthFinding]:
     for (device, kind), checks in failed.items():
         subjects = first_few([check.subject for check in checks], 3)
         message = f"{device}: {counted(len(checks), 'check')} of kind {kind} failed: {subjects} ({checks[0].actual})"
-        yield HealthFinding(OTHER_STATE, Severity.ERROR, message, (device,), (), (), _show())
+        yield HealthFinding(
+            code=OTHER_STATE,
+            severity=Severity.ERROR,
+            message=message,
+            devices=(device,),
+            ports=(),
+            cables=(),
+            fix=_show(),
+        )
 
 
 def _failed(case: HealthCase, kind: CheckKind) -> Iterator[VerifyCheck]:

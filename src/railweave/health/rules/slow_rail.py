@@ -48,7 +48,9 @@ def _finding(case: HealthCase, plane: int, rail: int, share: float) -> HealthFin
         "look for other findings at these switches and at the NICs of the rail; an acceptance finds the cable"
         f" (`{command_line('acceptance', 'plan', '--out', 'DIR')}`)"
     )
-    return HealthFinding(SLOW_RAIL, Severity.WARNING, message, tuple(devices), (), (), fix)
+    return HealthFinding(
+        code=SLOW_RAIL, severity=Severity.WARNING, message=message, devices=tuple(devices), ports=(), cables=(), fix=fix
+    )
 
 
 RULE = HealthRule(SLOW_RAIL, "loaded rails carry equal loads", _judge, (RECEIVED_BYTES,))

@@ -70,13 +70,13 @@ def _finding(name: str, uplink_loads: list[UplinkLoad], index: float) -> HealthF
     )
     ports = (most, least)
     return HealthFinding(
-        UPLINK_IMBALANCE,
-        Severity.WARNING,
-        message,
-        (name,),
-        tuple(port.name for port in ports),
-        tuple(dict.fromkeys(port.cable for port in ports)),
-        fix,
+        code=UPLINK_IMBALANCE,
+        severity=Severity.WARNING,
+        message=message,
+        devices=(name,),
+        ports=tuple(port.name for port in ports),
+        cables=tuple(dict.fromkeys(port.cable for port in ports)),
+        fix=fix,
     )
 
 

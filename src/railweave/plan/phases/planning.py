@@ -187,7 +187,10 @@ def _with_rest(steps: Sequence[Phase], after_removals: Fabric, head: Fabric) -> 
         # Nothing else changes on switches, so the last removal already leads to the head.
         return [*steps[:-1], replace(last, fabric=head)]
     why = "what had to wait for the cables" if last.cables else "what no link waits for"
-    return [*steps, Phase(0, "the rest of the change", PhaseKind.CLEANUP, why, head, head)]
+    return [
+        *steps,
+        Phase(number=0, title="the rest of the change", kind=PhaseKind.CLEANUP, why=why, fabric=head, nodes=head),
+    ]
 
 
 def _refused_moves(moved: Sequence[MovedCable], addresses: str) -> RefusedError:
@@ -239,7 +242,9 @@ def _numbered(base: Fabric, steps: Sequence[Phase]) -> tuple[Phase, ...]:
 
 
 def _whole(head: Fabric) -> Phase:
-    return Phase(1, "the whole change", PhaseKind.SWITCHES, "one step suffices", head, head)
+    return Phase(
+        number=1, title="the whole change", kind=PhaseKind.SWITCHES, why="one step suffices", fabric=head, nodes=head
+    )
 
 
 def _removals(base: Fabric, head: Fabric) -> Iterator[Phase]:
@@ -253,9 +258,25 @@ def _removals(base: Fabric, head: Fabric) -> Iterator[Phase]:
         else:
             why = "traffic takes other paths before a link goes down"
             title = f"remove {step.what} from the other switches"
-        yield Phase(0, f"take {step.what} out of use", PhaseKind.DRAIN, why, before, base, leaving=step.leaving)
+        yield Phase(
+            number=0,
+            title=f"take {step.what} out of use",
+            kind=PhaseKind.DRAIN,
+            why=why,
+            fabric=before,
+            nodes=base,
+            leaving=step.leaving,
+        )
         why = "nothing uses these ports any more"
-        yield Phase(0, title, PhaseKind.SWITCHES, why, step.fabric, base, leaving=step.leaving)
+        yield Phase(
+            number=0,
+            title=title,
+            kind=PhaseKind.SWITCHES,
+            why=why,
+            fabric=step.fabric,
+            nodes=base,
+            leaving=step.leaving,
+        )
         before = step.fabric
 
 
@@ -266,7 +287,7 @@ def _speeds(base: Fabric, head: Fabric) -> Iterator[Phase]:
         tier = base.switch_of[step.switch].tier
         lower = base.tiers[tier.level - 1].name
         why = f"both ends of its links change together; a {lower} keeps the links to all other {tier.plural}"
-        yield Phase(0, title, PhaseKind.SWITCHES, why, step.fabric, base)
+        yield Phase(number=0, title=title, kind=PhaseKind.SWITCHES, why=why, fabric=step.fabric, nodes=base)
 
 
 def _cables(base: Fabric, head: Fabric) -> Iterator[Phase]:
@@ -323,20 +344,29 @@ def _provisioning(added: Sequence[Switch], fabric: Fabric, base: Fabric) -> Phas
     counts = Counter(switch.tier for switch in added)
     title = f"provision {listed([tier.counted(count) for tier, count in counts.items()])}"
     why = "new switches come up without a link, so that nothing depends on them yet"
-    return Phase(0, title, PhaseKind.PROVISION, why, fabric, base)
+    return Phase(number=0, title=title, kind=PhaseKind.PROVISION, why=why, fabric=fabric, nodes=base)
 
 
 def _cable_phase(fabric: Fabric, step: Sequence[Move], title: str, why: str, base: Fabric) -> Phase:
     cables = tuple(_cable(fabric, move) for move in step)
     pending = tuple(move.after for move in step if move.after is not None)
-    return Phase(0, title, PhaseKind.CABLES, why, fabric, base, cables=cables, pending=pending)
+    return Phase(
+        number=0, title=title, kind=PhaseKind.CABLES, why=why, fabric=fabric, nodes=base, cables=cables, pending=pending
+    )
 
 
 def _join(fabric: Fabric, base: Fabric) -> Phase:
     top = fabric.tiers[-1]
     spines = {link.lower for link in fabric.fabric_links if link.level == top.level}
     title = f"join {fabric.tiers[-2].counted(len(spines))} to {top.plural}"
-    return Phase(0, title, PhaseKind.SWITCHES, "pods reach each other before the next cables move", fabric, base)
+    return Phase(
+        number=0,
+        title=title,
+        kind=PhaseKind.SWITCHES,
+        why="pods reach each other before the next cables move",
+        fabric=fabric,
+        nodes=base,
+    )
 
 
 def _pair_words(fabric: Fabric, link: Link) -> str:
@@ -354,12 +384,16 @@ def _shared(base: Fabric, before: Fabric, head: Fabric) -> Iterator[Phase]:
     values = tuple(value.name for value in change.values)
     if of_switches(change.switches) != of_switches(before):
         title, why = _words_of_accepting(base, head, values)
-        yield Phase(0, title, PhaseKind.SWITCHES, why, change.switches, base, values=values)
+        yield Phase(
+            number=0, title=title, kind=PhaseKind.SWITCHES, why=why, fabric=change.switches, nodes=base, values=values
+        )
     yield from _node_phases(change, values)
     if change.switches is not head:
         title = "switches drop the old marking" if "marking" in values else "switches lower their MTU"
         why = _nobody_sends(words(change.values, "old"))
-        yield Phase(0, title, PhaseKind.CLEANUP, why, head, head, values=values, drops=True)
+        yield Phase(
+            number=0, title=title, kind=PhaseKind.CLEANUP, why=why, fabric=head, nodes=head, values=values, drops=True
+        )
 
 
 def _node_phases(change: SharedChange, values: tuple[str, ...]) -> Iterator[Phase]:
@@ -378,11 +412,11 @@ def _node_phases(change: SharedChange, values: tuple[str, ...]) -> Iterator[Phas
     ):
         if nodes.shared != before.shared:
             yield Phase(
-                0,
-                f"GPU nodes {action}",
-                PhaseKind.HOSTS,
-                why,
-                change.switches,
+                number=0,
+                title=f"GPU nodes {action}",
+                kind=PhaseKind.HOSTS,
+                why=why,
+                fabric=change.switches,
                 nodes=nodes.accepts,
                 sends=nodes.sends,
                 was=change.before,
@@ -421,7 +455,9 @@ def _cable(fabric: Fabric, move: Move) -> CableMove:
     """Return a move for the person who moves the cable."""
     link = move.after or move.before
     lower, upper = _ends(fabric, move.before)
-    cable = CableMove(lower, upper, None, link.speed_gbps, link.length_m, link.media)
+    cable = CableMove(
+        stays=lower, before=upper, after=None, speed_gbps=link.speed_gbps, length_m=link.length_m, media=link.media
+    )
     if move.after is None:
         return cable
     lower_after, upper_after = _ends(fabric, move.after)

@@ -94,7 +94,14 @@ def drop_limits(
     if queue is None or group is None:
         return None
     lossless_alpha = rivals.lossless_alpha if group.profile.pool == INGRESS_LOSSLESS else 0
-    return DropLimits(queue, group, ports, classes, rivals.lossy_classes, lossless_alpha)
+    return DropLimits(
+        queue=queue,
+        group=group,
+        ports=ports,
+        classes=classes,
+        others=rivals.lossy_classes,
+        lossless_alpha=lossless_alpha,
+    )
 
 
 def _room(buffers: Buffers, name: str, sizes: Mapping[str, int | None]) -> Room | None:

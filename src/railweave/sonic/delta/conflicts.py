@@ -65,7 +65,13 @@ def find_conflicts(running: ConfigDb, scope: Scope, needed: Collection[str]) -> 
 
 
 def _row_conflict(table: str, key: str, port: str, reason: str, fields: Fields) -> Conflict:
-    return Conflict(table, key, port, reason, (Edit(Op.REMOVE, table, key, None, fields, None),))
+    return Conflict(
+        table=table,
+        key=key,
+        port=port,
+        reason=reason,
+        edits=(Edit(op=Op.REMOVE, table=table, key=key, field=None, before=fields, after=None),),
+    )
 
 
 def _memberships(running: ConfigDb, needed: Collection[str]) -> Iterator[Conflict]:
@@ -119,7 +125,7 @@ def _references_of_row(table: str, key: str, fields: Fields, removed: Collection
             return
     for name, value in fields.items():
         if name in removed:
-            edit = Edit(Op.REMOVE, table, key, name, value, None)
+            edit = Edit(op=Op.REMOVE, table=table, key=key, field=name, before=value, after=None)
             yield Conflict(table, key, name, f"it names {name}, which breakout removes", (edit,))
         removed_members = [member for member in _members(value) if member.strip() in removed]
         if removed_members:
@@ -142,8 +148,8 @@ def _without_members(table: str, key: str, name: str, value: Value, removed_memb
     if isinstance(value, str):
         after = ",".join(remaining)
     if not after:
-        return Edit(Op.REMOVE, table, key, name, value, None)
-    return Edit(Op.UPDATE, table, key, name, value, after)
+        return Edit(op=Op.REMOVE, table=table, key=key, field=name, before=value, after=None)
+    return Edit(op=Op.UPDATE, table=table, key=key, field=name, before=value, after=after)
 
 
 _INSTANCE = re.compile(r"router bgp \d+$")

@@ -54,7 +54,7 @@ def made_between(edits: Iterable[Edit], before: ConfigDb, after: ConfigDb) -> It
         paused_after = priorities(edit.after)
         for key, fields in _joined(after, edit.key, priorities(edit.before) | paused_after):
             if key not in groups and not paused_after.issuperset(numbers_of(key)):
-                yield Edit(Op.REMOVE, PRIORITY_GROUPS, key, None, fields, None)
+                yield Edit(op=Op.REMOVE, table=PRIORITY_GROUPS, key=key, field=None, before=fields, after=None)
 
 
 def left_behind(edits: Iterable[Edit], tables: ConfigDb) -> Iterator[Edit]:
@@ -69,7 +69,7 @@ def left_behind(edits: Iterable[Edit], tables: ConfigDb) -> Iterator[Edit]:
         return
     for key, fields in tables.get(PRIORITY_GROUPS, {}).items():
         if key not in named and _is_joined_over(key, fields, removed.get(port_of(key), ())):
-            yield Edit(Op.REMOVE, PRIORITY_GROUPS, key, None, fields, None)
+            yield Edit(op=Op.REMOVE, table=PRIORITY_GROUPS, key=key, field=None, before=fields, after=None)
 
 
 def _removed_groups(edits: Iterable[Edit]) -> Mapping[str, Collection[int]]:

@@ -54,7 +54,14 @@ def inverse(delta: Delta) -> Delta:
 
 def _reverting_changes(change: Change) -> Iterator[Change]:
     """Yield the changes that revert one change: several if a removal has to write neutral values."""
-    revert = Edit(change.op.inverse, change.table, change.key, change.field, change.after, change.before)
+    revert = Edit(
+        op=change.op.inverse,
+        table=change.table,
+        key=change.key,
+        field=change.field,
+        before=change.after,
+        after=change.before,
+    )
     if change.method is Method.RELOAD:
         yield _change(revert, change.disruption, Method.RELOAD, change.reason)
         return

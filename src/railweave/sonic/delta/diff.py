@@ -216,7 +216,7 @@ def _row_edits(running: ConfigDb, intended: ConfigDb, scope: Scope) -> Iterator[
             yield from _table_edits(table, running.get(table, {}), rows, scope)
     for table, key, fields in _unstated(running, intended):
         if table not in SPANNED and is_ours(scope, table, key):
-            yield Edit(Op.REMOVE, table, key, None, fields, None)
+            yield Edit(op=Op.REMOVE, table=table, key=key, field=None, before=fields, after=None)
 
 
 def _table_edits(table: str, running: Table, intended: Table, scope: Scope) -> Iterator[Edit]:

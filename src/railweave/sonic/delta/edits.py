@@ -20,7 +20,7 @@ def row_edits(table: str, key: str, before: Fields | None, after: Mapping[str, V
     if after is None:
         after = instead_of_row(table, key, before)
         if after is None:
-            yield Edit(Op.REMOVE, table, key, None, before, None)
+            yield Edit(op=Op.REMOVE, table=table, key=key, field=None, before=before, after=None)
             return
     for name, value in after.items():
         old_value = before.get(name)
@@ -28,7 +28,9 @@ def row_edits(table: str, key: str, before: Fields | None, after: Mapping[str, V
         if value is None and old_value is not None:
             new_value = instead_of_field(table, key, name, old_value)
         if old_value != new_value and not same_value(old_value, new_value):
-            yield Edit(_op(old_value, new_value), table, key, name, old_value, new_value)
+            yield Edit(
+                op=_op(old_value, new_value), table=table, key=key, field=name, before=old_value, after=new_value
+            )
 
 
 def _added_row(table: str, key: str, after: Mapping[str, Value | None] | None) -> Iterator[Edit]:
@@ -37,7 +39,7 @@ def _added_row(table: str, key: str, after: Mapping[str, Value | None] | None) -
     fields = {name: value for name, value in after.items() if value is not None}
     # A row may have no fields (INTERFACE|Ethernet0); one that only removes fields adds nothing where there is no row.
     if fields or not after:
-        yield Edit(Op.ADD, table, key, None, None, fields)
+        yield Edit(op=Op.ADD, table=table, key=key, field=None, before=None, after=fields)
 
 
 def removal_edits(edit: Edit) -> Iterator[Edit]:
@@ -59,6 +61,6 @@ def _op(before: Value | None, after: Value | None) -> Op:
 def frr_edits(removed: Iterable[FrrEntry], added: Iterable[FrrEntry]) -> Iterator[Edit]:
     """Yield removed and added FRR lines (``frr_difference``) as edits, with their secrets."""
     for entry in removed:
-        yield Edit(Op.REMOVE, FRR_TABLE, entry.context, entry.line, entry.line, None)
+        yield Edit(op=Op.REMOVE, table=FRR_TABLE, key=entry.context, field=entry.line, before=entry.line, after=None)
     for entry in added:
-        yield Edit(Op.ADD, FRR_TABLE, entry.context, entry.line, None, entry.line)
+        yield Edit(op=Op.ADD, table=FRR_TABLE, key=entry.context, field=entry.line, before=None, after=entry.line)

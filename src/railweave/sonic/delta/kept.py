@@ -39,7 +39,7 @@ def keeps_what_came(edit: Edit) -> str:
     """Return what stays in force after ``edit``, which adds a row or field, is reverted; empty if nothing does."""
     if edit.op is not Op.ADD or edit.table == FRR_TABLE:
         return ""
-    revert = Edit(Op.REMOVE, edit.table, edit.key, edit.field, edit.after, None)
+    revert = Edit(op=Op.REMOVE, table=edit.table, key=edit.key, field=edit.field, before=edit.after, after=None)
     # A row that must not be deleted may have no step of its own; then the removal itself tells what stays.
     reverting_edits = tuple(removal_edits(revert)) or (revert,)
     for reverting_edit in reverting_edits:
@@ -106,4 +106,4 @@ def with_removals(document: dict[str, Any], delta: Iterable[Edit]) -> dict[str, 
 
 def _kept(table: str, key: str, field: str | None, before: Value | Fields) -> Kept:
     place = f"{table}|{shown_key(table, key)} {field or ''}".rstrip()
-    return Kept(place, keeps(Edit(Op.REMOVE, table, key, field, before, None)))
+    return Kept(place, keeps(Edit(op=Op.REMOVE, table=table, key=key, field=field, before=before, after=None)))

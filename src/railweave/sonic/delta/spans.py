@@ -68,7 +68,7 @@ def _port_edits(table: str, running: Rows, intended: Rows, is_ours: Callable[[st
                 yield from row_edits(table, key, fields, {**dict.fromkeys(fields), **intended_fields})
             configured.update(_configured_numbers(key, running))
         elif is_ours(key):
-            yield Edit(Op.REMOVE, table, key, None, fields, None)
+            yield Edit(op=Op.REMOVE, table=table, key=key, field=None, before=fields, after=None)
     yield from _missing_rows(table, running, intended, configured)
 
 

@@ -49,7 +49,7 @@ from railweave.sonic.render.qos_tables import (
     watchdog_row,
 )
 from railweave.sonic.render.stream_rows import Stream, stream_of, stream_rows
-from railweave.sonic.render.trimming import trimming_of, trimming_rows
+from railweave.sonic.render.trimming import Trimming, trimming_of, trimming_rows
 from railweave.sonic.rows import Fields, Row, TableRows
 from railweave.wording import natural_key
 
@@ -161,26 +161,23 @@ def panel_rows(panel: Panel, tier: Tier, policies: Policies, lengths_m: Collecti
     times = _watchdog_times(panel, policies, chain)
     plan = plan_own_buffers(panel, tier, policies, lengths_m)
     buffer_model = plan.model if plan else None
-    speeds_gbps = {port.speed_gbps for port in panel.ports}
-    release = RELEASES[nearest(policies.sonic.release)]
-    qos = [
-        *map_rows(chain, group_map=group_map),
-        *scheduler_rows(shares, speeds_gbps),
-        *ecn_rows(policies, speeds_gbps, plan),
-    ]
     trimming = trimming_of(panel, policies)
-    if plan:
-        qos += (*shared_rows(plan, release), *trimming_rows(trimming, panel, plan))
-    qos += (*counter_rows(panel, policies, trims=bool(trimming.queues)), *gnmi_rows(policies))
-    qos += _hash_rows(panel, tier, policies)
     rule = detection_rule(len(panel.ports), policies.watchdog)
     settings = _Settings(
-        policies.mtu.fabric_bytes, group_map, chain, shares, times, rule, plan, tuple(lengths_m), trimming.queues
+        mtu_bytes=policies.mtu.fabric_bytes,
+        group_map=group_map,
+        chain=chain,
+        shares=shares,
+        times=times,
+        rule=rule,
+        plan=plan,
+        lengths_m=tuple(lengths_m),
+        trimmed=trimming.queues,
     )
     return PanelRows(
         ports=tuple(PortRows(port, settings) for port in panel.ports),
         breakout=breakout_rows(panel),
-        qos=tuple(qos),
+        qos=_qos_rows(panel, tier, policies, settings, trimming),
         global_map=global_map_row(),
         watchdog_poll=(watchdog_poll_row(times),) if times else (),
         buffer_model=buffer_model,
@@ -190,6 +187,25 @@ def panel_rows(panel: Panel, tier: Tier, policies: Policies, lengths_m: Collecti
         guarded=_guarded(tier, policies),
         nodes_have_ipv6=policies.addressing.hosts_ipv6 is not None,
     )
+
+
+def _qos_rows(
+    panel: Panel, tier: Tier, policies: Policies, settings: "_Settings", trimming: Trimming
+) -> tuple[Row, ...]:
+    """Return the rows of a switch's QoS that belong to no port, those of its counters and of its hash."""
+    speeds_gbps = {port.speed_gbps for port in panel.ports}
+    plan = settings.plan
+    rows = [
+        *map_rows(settings.chain, group_map=settings.group_map),
+        *scheduler_rows(settings.shares, speeds_gbps),
+        *ecn_rows(policies, speeds_gbps, plan),
+    ]
+    if plan:
+        release = RELEASES[nearest(policies.sonic.release)]
+        rows += (*shared_rows(plan, release), *trimming_rows(trimming, panel, plan))
+    rows += (*counter_rows(panel, policies, trims=bool(trimming.queues)), *gnmi_rows(policies))
+    rows += _hash_rows(panel, tier, policies)
+    return tuple(rows)
 
 
 def _watchdog_times(panel: Panel, policies: Policies, maps: MapChain) -> WatchdogPolicy | None:

@@ -56,10 +56,27 @@ def _downward(graph: Graph, addressing: Addressing, switch: Switch) -> Iterator[
         has_address = numbered if level else has_ipv4
         address = network if has_address else None
         if isinstance(port, SwitchPort):
-            yield Attachment(own_ports[upper_port], lower, far, port.alias, address, False, length_m)
+            yield Attachment(
+                port=own_ports[upper_port],
+                neighbor=lower,
+                far=far,
+                neighbor_lldp_port=port.alias,
+                address=address,
+                is_host=False,
+                length_m=length_m,
+            )
         else:
             ipv6 = graph.ipv6_network(link) if has_ipv6 else None
-            yield Attachment(own_ports[upper_port], lower, far, port.name, address, True, length_m, ipv6)
+            yield Attachment(
+                port=own_ports[upper_port],
+                neighbor=lower,
+                far=far,
+                neighbor_lldp_port=port.name,
+                address=address,
+                is_host=True,
+                length_m=length_m,
+                ipv6=ipv6,
+            )
 
 
 def _upward(graph: Graph, addressing: Addressing, switch: Switch) -> Iterator[Attachment]:
@@ -70,7 +87,15 @@ def _upward(graph: Graph, addressing: Addressing, switch: Switch) -> Iterator[At
         port = switches[upper].panel.ports[upper_port]
         # The upper end of a link has the even address of its /31, the lower end the odd one.
         address = network + 1 if numbered else None
-        yield Attachment(own_ports[lower_port], upper, f"{upper}:{port.name}", port.alias, address, False, length_m)
+        yield Attachment(
+            port=own_ports[lower_port],
+            neighbor=upper,
+            far=f"{upper}:{port.name}",
+            neighbor_lldp_port=port.alias,
+            address=address,
+            is_host=False,
+            length_m=length_m,
+        )
 
 
 _MBPS_PER_GBPS = 1000

@@ -33,7 +33,14 @@ def tail(case: Case) -> Iterator[Symptom]:
                 if log(measure.value) > most and not measure.failed:
                     slow.add(test.id)
         if slow:
-            yield Symptom("A-2", Severity.ERROR, "latency far above that of their peers", "", None, frozenset(slow))
+            yield Symptom(
+                code="A-2",
+                severity=Severity.ERROR,
+                message="latency far above that of their peers",
+                fix="",
+                culprit=None,
+                tests=frozenset(slow),
+            )
 
 
 def _by_distance(case: Case, metric: Metric) -> dict[tuple[bool, bool], list[tuple[PlannedTest, Measure]]]:
