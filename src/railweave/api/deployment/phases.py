@@ -57,17 +57,18 @@ def deploy_phases(
     phase: int | None = None,
     reviewed: Path | None = None,
 ) -> PhasedResult:
-    """Deploy ``phase`` of the change from ``base``, by default every one from the next up to a manual step.
+    """Deploy ``phase`` of the change from ``base``, by default each phase from the next one up to a manual step.
 
-    ``base`` is the running intent, a git revision or a file; ``reviewed`` is the file of a plan of the next phase. The
-    operator receives each step as it ends. A phase that waits for cables or nodes ends the deployment without a failure
-    (``waiting``). Raises RefusedError if a phase must not begin; nothing of it was done.
+    ``base`` is the running intent: a git revision or a file. ``reviewed`` is the file of a plan of the next phase. The
+    operator is shown each step as it ends. If a phase has to wait for cables or nodes, the deployment ends there
+    without a failure, and ``waiting`` of the result says for what. Raises RefusedError if a phase must not begin;
+    nothing of that phase was done then.
     """
     live = live_phases(project, target, base)
     phases = live.change.phases
     manages_nodes = any(phase.is_of_nodes for phase in phases) and hosts.managed(project, target)
     run = _PhasedRun(live, options, manages_nodes)
-    # A plan is of one phase: `plan --from` makes that of the next one.
+    # The file of a plan is of one phase: `plan --from` plans the next one.
     if phase is None and reviewed is not None:
         phase = min(live.done(settle=True) + 1, len(phases))
     if phase is None:
@@ -98,28 +99,34 @@ class _PhasedRun:
     manages_nodes: bool
 
     def take_all(self) -> Iterator[PhaseStep | Waiting]:
-        """Take every step up to a manual one, beginning where the switches and nodes are."""
+        """Take every step from the first phase that is not complete up to a manual one, and yield each as it ends.
+
+        If all phases are complete, the last one is deployed again, unless it changes nodes that others manage.
+        """
         phases = self.live.change.phases
         # A change of one phase is an ordinary deployment, whatever the switches have by now.
         if len(phases) == 1:
             yield from self._deploy(phases[0])
             return
-        done = self.live.done(settle=True)
-        if done:
+        switches_done = self.live.done(settle=True)
+        if switches_done:
             # The configuration of a phase does not show whether its cables were moved.
-            missing = self.live.missing_cables(done)
+            missing = self.live.missing_cables(switches_done)
             if missing is not None:
                 yield missing
                 return
-        done = self._done_by_nodes(done)
-        if done < len(phases):
-            yield from self._deploy_all(phases[done:])
+        completed = self._last_completed(switches_done)
+        if completed < len(phases):
+            yield from self._deploy_all(phases[completed:])
         elif self.manages_nodes or not phases[-1].is_of_nodes:
             # Deployed again: a deployment of the last phase repairs what has drifted since.
             yield from self._deploy(phases[-1])
 
     def _deploy_all(self, phases: Sequence[Phase]) -> Iterator[PhaseStep | Waiting]:
-        """Take the steps of the phases that are left, up to one that drops what nodes may still send."""
+        """Take the steps of the remaining ``phases`` up to one that drops values that nodes may still send.
+
+        Yields each step as it ends; instead of the phase that drops values, that it has to wait.
+        """
         # `nodes_done` states what the nodes have done by now. If other phases come first, it cannot be about a phase
         # that drops values after them.
         may_drop = self.options.nodes_done and all(phase.drops for phase in phases)
@@ -130,23 +137,25 @@ class _PhasedRun:
             yield from self._deploy(phase)
 
     def take_one(self, number: int, reviewed: Path | None) -> Iterator[PhaseStep | Waiting]:
-        """Take the step of one phase; raises RefusedError if an earlier one is not complete."""
+        """Take the step of one phase and yield it. Raises RefusedError if an earlier phase is not complete."""
         phase = self.live.change.phase(number)
         if number > 1:
             self.live.done(number, settle=True)
             missing = self.live.missing_cables(number - 1)
             if missing is not None:
-                raise _missing_cables(missing, number, self.live.change.base)
+                raise _missing_cables_error(missing, number, self.live.change.base)
             previous = self.live.change.phase(number - 1)
+            # Ports are closed only once nothing uses what leaves, unless the user removes it regardless.
             if previous.is_drain and not self.options.remove_live:
                 require_unused(self.live, previous)
         check_nodes(self.live, phase, managed=self.manages_nodes, nodes_done=self.options.nodes_done)
         yield from self._deploy(phase, reviewed)
 
-    def _done_by_nodes(self, switches_done: int) -> int:
-        """Return the last phase that switches and nodes have completed; ``switches_done`` is that of the switches.
+    def _last_completed(self, switches_done: int) -> int:
+        """Return the number of the last phase that both switches and nodes have completed, 0 if there is none.
 
-        A phase that changes nodes, or takes something out of use, leaves no trace in the switches' configuration.
+        ``switches_done`` is the last phase by the switches' configuration. A phase that changes nodes, or takes
+        something out of use, leaves no trace there.
         """
         if switches_done == 0:
             return 0
@@ -165,7 +174,7 @@ class _PhasedRun:
         return switches_done - len(phases_of_nodes)
 
     def _deploy(self, phase: Phase, reviewed: Path | None = None) -> Iterator[PhaseStep | Waiting]:
-        """Take the step of a phase that may begin, and yield it; then what people have to do before the next one."""
+        """Take the step of a phase that may begin and yield it, then what people have to do before the next phase."""
         project = self.live.project
         phases = self.live.change.phases
         project.operator.tell(f"phase {phase.number} of {len(phases)}: {phase.title}")
@@ -189,6 +198,7 @@ class _PhasedRun:
                 yield Waiting(phase, phase.cables)
 
     def _deploy_switches(self, phase: Phase, reviewed: Path | None) -> PhaseStep:
+        """Plan a phase, ask the operator and deploy it; the step has no result if they declined."""
         project = self.live.project
         options = agreed_for(self.options, phase)
         fabric = self.live.live_to_deploy(phase.number)
@@ -207,7 +217,7 @@ class _PhasedRun:
             require_next(self.live, phase, managed=self.manages_nodes)
 
 
-def _missing_cables(missing: Waiting, number: int, base: str) -> RefusedError:
+def _missing_cables_error(missing: Waiting, number: int, base: str) -> RefusedError:
     """Return the error for a phase that cannot begin because cables of an earlier one are missing."""
     cables = [" to ".join(str(end) for end in cable.ends_after) for cable in missing.cables]
     shown = first_few(cables, _MOST_NAMED, "; ")
@@ -224,10 +234,11 @@ def _missing_cables(missing: Waiting, number: int, base: str) -> RefusedError:
 def deploy_node_phase(
     project: Project, target: str, *, base: str, phase: int, limit: str = "", nodes_done: bool = False
 ) -> HostsRun | None:
-    """Change the nodes that ``limit`` names as a phase of the change from ``base`` says; None if the operator declined.
+    """Change nodes as a phase of the change from ``base`` says, and return the run; None if the operator declined.
 
-    ``nodes_done`` states that no job still sends the old values, for a phase that drops them. Raises RefusedError if
-    a switch or a node has not done the phase before.
+    ``limit`` names the nodes, by default all of the phase. ``nodes_done`` states that no job still sends the old
+    values, which a phase that drops them needs. Raises UsageError if the phase changes no node, RefusedError if a
+    switch or a node has not done the phase before.
     """
     live = live_phases(project, target, base)
     node_phase = live.change.phase(phase)
@@ -244,9 +255,9 @@ def deploy_node_phase(
 
 
 def node_progress(live: LivePhases, window: Sequence[Phase]) -> NodeProgress:
-    """Read the nodes and return which phase of ``window`` they have: phases in which nodes change one after the other.
+    """Read the nodes and return which phase each of them has done last.
 
-    Raises RefusedError if a node cannot be read.
+    ``window`` are consecutive phases that change nodes. Raises RefusedError if a node cannot be read.
     """
     first = window[0]
     # The latest phase comes first: a node that two phases configure alike counts as having the later one.
@@ -264,18 +275,22 @@ class _NodeState(NamedTuple):
 
 
 def _match_nodes(live: LivePhases, phase: Phase, states: Iterable[_NodeState]) -> NodeProgress:
-    """Read the nodes of a phase and return the first of ``states`` that each of them has, None for none of them."""
-    latest: dict[str, int | None] = {host.name: None for host in phase.nodes.hosts}
+    """Read the nodes of a phase and return the first of ``states`` that each of them has, None if it has none of them.
+
+    Raises RefusedError if a node cannot be read.
+    """
+    phase_of_node: dict[str, int | None] = {host.name: None for host in phase.nodes.hosts}
     for state in states:
-        unmatched = {name for name, number in latest.items() if number is None}
+        unmatched = {name for name, number in phase_of_node.items() if number is None}
         if not unmatched:
             break
         nodes = hosts.live_nodes(live.project, live.target, values=state.values)
         unmatched_hosts = tuple(host for host in nodes.hosts if host.name in unmatched)
         run = replace(nodes, hosts=unmatched_hosts).plan()
         _refuse_unread(run)
-        latest |= dict.fromkeys(run.named(HostState.UNCHANGED), state.number)
-    return NodeProgress(latest)
+        # A node that has these values already would not be changed.
+        phase_of_node |= dict.fromkeys(run.named(HostState.UNCHANGED), state.number)
+    return NodeProgress(phase_of_node)
 
 
 def require_next(live: LivePhases, phase: Phase, *, managed: bool) -> None:
@@ -294,7 +309,10 @@ def require_next(live: LivePhases, phase: Phase, *, managed: bool) -> None:
 
 
 def check_nodes(live: LivePhases, phase: Phase, *, managed: bool, nodes_done: bool) -> None:
-    """Raise RefusedError if ``phase`` drops what nodes may still send, or needs a node that has not come so far."""
+    """Raise RefusedError if ``phase`` drops what nodes may still send, or if a node has not done the phase before.
+
+    ``nodes_done`` states that no job still sends the old values. Nodes are read only if they are ``managed``.
+    """
     change = live.change
     if phase.drops and not nodes_done:
         raise RefusedError([check_statement(phase, change.phases, change.base, managed=managed)])
@@ -307,7 +325,7 @@ def check_nodes(live: LivePhases, phase: Phase, *, managed: bool, nodes_done: bo
 
 
 def _window(live: LivePhases, phase: Phase) -> tuple[Phase, ...]:
-    """Return the consecutive phases of nodes of which ``phase`` is one, or which it follows; empty without any."""
+    """Return the consecutive phases of nodes that ``phase`` belongs to or directly follows; empty if there are none."""
     phases = live.change.phases
     last = phase.number - 1
     while last < len(phases) and phases[last].is_of_nodes:
@@ -316,20 +334,22 @@ def _window(live: LivePhases, phase: Phase) -> tuple[Phase, ...]:
 
 
 def _refuse_unread(run: HostsRun) -> None:
+    """Raise RefusedError if a node could not be read."""
     unread = tuple(host for host in run.hosts if host.state in {HostState.FAILED, HostState.UNREACHABLE})
     if not unread:
         return
-    text = f"the progress of the change is unknown: {unread[0].name}: {unread[0].error}"
+    message = f"the progress of the change is unknown: {unread[0].name}: {unread[0].error}"
     if len(unread) > 1:
-        text += f", and {len(unread) - 1} more"
+        message += f", and {len(unread) - 1} more"
     names = tuple(host.name for host in unread)
-    raise RefusedError([error("RW518", text, devices=names, fix="restore access to it, then try again")])
+    raise RefusedError([error("RW518", message, devices=names, fix="restore access to it, then try again")])
 
 
 def drain_leaving(phases: LivePhases, phase: Phase) -> PhaseStep | Waiting:
     """Drain what leaves, nodes by the target's hook and switches by graceful shutdown, and prove that it is unused.
 
-    Raises RefusedError where the remaining paths do not suffice.
+    Returns a Waiting with the evidence if something still uses it, and a step without a result if the operator
+    declined. Raises RefusedError if the remaining paths do not suffice.
     """
     live = phases.live(phase.number)
     evidence = _proofs(live, phase)
@@ -369,7 +389,7 @@ def _removes_nodes(phase: Phase, fabric: Fabric) -> bool:
 
 
 def _proofs(live: LiveFabric, phase: Phase) -> tuple[Proof, ...]:
-    """Read the devices and return for each one that leaves whether something still uses it."""
+    """Read the devices that leave, and return the proof that each of them is unused, or what still uses it."""
     fabric = live.designed.fabric
     with live.progress():
         if _removes_nodes(phase, fabric):
@@ -387,7 +407,10 @@ def _link_proof(node: str, ends: Sequence[str]) -> Proof:
 
 
 def _drain(live: LiveFabric, phase: Phase, command: str) -> dict[str, str]:
-    """Drain what leaves; return why that failed, by device. A switch that does not answer is left to its neighbors."""
+    """Drain what leaves; return why that failed, by device.
+
+    A switch that does not answer is not drained. Raises RefusedError if the remaining paths do not suffice.
+    """
     fabric = live.designed.fabric
     if _removes_nodes(phase, fabric):
         return _drain_nodes(live, phase, command)

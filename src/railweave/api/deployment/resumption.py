@@ -25,17 +25,17 @@ def resume(
 ) -> DeployResult | None:
     """Resume the named rollout, by default the newest unfinished one; None if the operator declined.
 
-    A target that takes signed plans resumes those alone whose journal carries one that an allowed signer signed.
-    Raises RefusedError if it must not be resumed, UsageError for unknown names, RailweaveError if a file cannot be read
-    or written.
+    If the target takes signed plans only, the journal of the rollout must contain one that an allowed signer signed.
+    Raises RefusedError if the rollout must not be resumed, UsageError for unknown names, RailweaveError if a file
+    cannot be read or written.
     """
     fabric = live_fabric(project, target)
-    name = fabric.designed.fabric.name
+    fabric_name = fabric.designed.fabric.name
     folder = fetched_journals()
-    refuse_while_held(name, target, project.operator)
-    unfinished = named_rollout(folder, rollout) if rollout else newest_unfinished(folder, name, target)
+    refuse_while_held(fabric_name, target, project.operator)
+    unfinished = named_rollout(folder, rollout) if rollout else newest_unfinished(folder, fabric_name, target)
     if unfinished is None:
-        raise RefusedError([nothing_to_resume(name, target)])
+        raise RefusedError([nothing_to_resume(fabric_name, target)])
     phases = phases_of(unfinished, fabric, project)
     if phases is not None:
         # The phase implied these options when it began; nobody has to repeat them.
@@ -67,7 +67,10 @@ def _check(rollout: Rollout, fabric: LiveFabric) -> None:
 def _resume(
     project: Project, fabric: LiveFabric, rollout: Rollout, journal: Journal, options: DeployOptions, signer: str
 ) -> DeployResult | None:
-    """Revert, plan, ask and deploy as ``rollout`` began; raises RefusedError if the remaining changes are others."""
+    """Revert unconfirmed commits, plan what remains of ``rollout``, ask the operator and deploy it.
+
+    Returns None if the operator declined. Raises RefusedError if the changes are not the remaining ones of the rollout.
+    """
     revert_unconfirmed(fabric, rollout, journal)
     with fabric.shown:
         plan = fabric.plan(remove_conflicting=rollout.metadata.remove_conflicting, limit=rollout.metadata.limit)

@@ -100,7 +100,10 @@ def rollback_last(
 
 
 def _checked_order(fabric: LiveFabric, rollout: str, order: Path | None) -> _CheckedOrder:
-    """Return the order if the target takes signed plans only; raises RefusedError without one that is signed."""
+    """Return the signed order and its signer; both are empty if the target takes unsigned plans too.
+
+    Raises RefusedError if the order is missing or no allowed signer signed it, RailweaveError if it cannot be read.
+    """
     allowed_signers = fabric.target.allowed_signers
     if allowed_signers is None:
         return _CheckedOrder()
@@ -188,7 +191,7 @@ def _report_skipped(project: Project, past_rollout: Rollout) -> None:
 
 
 def _without_pending(fabric: LiveFabric, rollout: Rollout, project: Project) -> Rollout:
-    """Return the rollout after its unconfirmed commits were reverted, as its journal has it then."""
+    """Revert the unconfirmed commits of a rollout, and return it as its journal records it afterwards."""
     if rollout.finished:
         return rollout
     with closing(reopened(rollout, project)) as journal:
@@ -204,11 +207,15 @@ def _roll_back(
     order: _CheckedOrder,
     journal: Journal | None = None,
 ) -> DeployResult | None:
-    """Plan, ask and roll back; ``journal`` is that of a rollback that is resumed."""
-    designed = fabric.designed.fabric
+    """Plan the rollback of ``rollout``, ask the operator and carry it out; None if they declined.
+
+    ``journal`` is that of a rollback that is resumed; a new one gets its own. Raises RefusedError if the plan needs a
+    consent that ``options`` do not give.
+    """
+    designed_fabric = fabric.designed.fabric
     policy = policy_of(options, fabric.target)
     with fabric.shown:
-        planned = plan_rollback(fabric.nornir, designed, fabric.intended, rollout, policy, fabric.shown)
+        planned = plan_rollback(fabric.nornir, designed_fabric, fabric.intended, rollout, policy, fabric.shown)
     plan = planned.plan
     # Asking for a rollback is consent to the earlier identities, but not to the outage of a reload.
     consent = replace(options, renumber=True, single_step=True, allow_lockout=True)
@@ -221,22 +228,22 @@ def _roll_back(
         # A resumed rollback continues its own journal.
         if journal is None:
             metadata = _metadata(rollout, project, order.signed)
-            new_journal = Journal(journal_folder(), designed.name, plan.target, metadata, shared_journals())
+            new_journal = Journal(journal_folder(), designed_fabric.name, plan.target, metadata, shared_journals())
             journal = stack.enter_context(closing(new_journal))
         stack.enter_context(report_ended_state(project, fabric))
         record = stack.enter_context(audited(f"rollback {rollout.name}", plan, signed_by=order.signer))
         stack.enter_context(fabric.shown)
-        result = roll_back(fabric.nornir, designed, planned, policy=policy, events=fabric.shown, journal=journal)
+        result = roll_back(fabric.nornir, designed_fabric, planned, policy=policy, events=fabric.shown, journal=journal)
         record(result)
         return result
 
 
 def _metadata(rollout: Rollout, project: Project, order: Signed | None) -> RolloutMetadata:
-    """Return what the journal of the rollback of ``rollout`` says of it."""
+    """Return the metadata for the journal of a rollback of ``rollout``."""
     return RolloutMetadata(
-        RolloutKind.ROLLBACK,
-        rollout.name,
-        str(project.intent),
+        kind=RolloutKind.ROLLBACK,
+        of=rollout.name,
+        intent=str(project.intent),
         base=rollout.metadata.base,
         base_commit=rollout.metadata.base_commit,
         phase=rollout.metadata.phase,
@@ -256,7 +263,10 @@ def fabric_of(rollout: Rollout, fabric: LiveFabric, project: Project) -> LiveFab
 
 
 def phases_of(rollout: Rollout, fabric: LiveFabric, project: Project) -> LivePhases | None:
-    """Return the change of which ``rollout`` is a phase, None where it is none; raises as `fabric_of` does."""
+    """Return the change of which ``rollout`` deployed a phase, None if it deployed a whole intent or another one.
+
+    Raises as `fabric_of` does.
+    """
     if not rollout.metadata.phase or rollout.intent_sha256 != fabric.designed.intent.sha256:
         return None
     # A branch may have moved on since, even to the end of the change itself.
@@ -265,7 +275,10 @@ def phases_of(rollout: Rollout, fabric: LiveFabric, project: Project) -> LivePha
 
 
 def reopened(rollout: Rollout, project: Project) -> Journal:
-    """Return the journal of ``rollout``, open at its end; raises RefusedError if another process holds it."""
+    """Return the journal of ``rollout``, open at its end.
+
+    Raises RefusedError if another process holds it, RailweaveError if it cannot be opened.
+    """
     intent = rollout.metadata.intent or str(project.intent)
     # The signature is in the first line of the journal, and the digest is that of what was deployed then.
     metadata = replace(rollout.metadata, intent=intent, sources_sha256="", signed=None)

@@ -103,9 +103,10 @@ def deploy(
 def agree(
     project: Project, fabric: LiveFabric, options: DeployOptions, review: Review, limit: Collection[str] = ()
 ) -> AgreedPlan | None:
-    """Plan the deployment of ``fabric``, or of its switches ``limit``, and ask the operator; None if they declined.
+    """Plan the deployment of ``fabric`` and return the plan if the operator agrees to it, None if they declined.
 
-    A plan that was reviewed has its own limit. Raises as `deploy` does.
+    ``limit`` are the only switches that may be changed, by default all; a reviewed plan has its own limit. Raises as
+    `deploy` does.
     """
     fabric.require_secrets()
     refuse_while_rolling_out(fabric.designed.fabric.name, fabric.target.name, project.operator)
@@ -147,10 +148,10 @@ def carry_out(project: Project, fabric: LiveFabric, agreed: AgreedPlan, options:
 
 
 def read_review(file: Path | None, target: Target) -> Review:
-    """Return what was reviewed: the plan in ``file``, and who signed it.
+    """Return the reviewed plan in ``file`` and who signed it; empty without a file.
 
-    No switch is needed for it, so that what is wrong with the file is reported before a login is tried. Raises
-    RefusedError where the file is not a plan, or has no signature that the target takes.
+    No switch is needed for this, so that an invalid file is reported before a login is tried. Raises RefusedError if
+    the file is not a plan, or if the target takes signed plans only and no allowed signer signed it.
     """
     allowed = target.allowed_signers
     if file is not None:
@@ -174,7 +175,7 @@ def _metadata(project: Project, fabric: LiveFabric, options: DeployOptions, sign
 
 @contextmanager
 def report_ended_state(project: Project, fabric: LiveFabric) -> Iterator[None]:
-    """Tell the operator, if a second signal ends a rollout at once, in which state it is left."""
+    """If a second signal ends the rollout at once, tell the operator in which state it is left, and raise it again."""
     try:
         yield
     except KeyboardInterrupt:
@@ -191,7 +192,7 @@ def report_ended_state(project: Project, fabric: LiveFabric) -> Iterator[None]:
 
 
 def _ways_on(rollout: Rollout, what: str = "it") -> str:
-    """Return the two commands that end an unfinished rollout, in a clause."""
+    """Return the clause with the two commands that end an unfinished rollout; ``what`` is its object."""
     resume = command_line("deploy", "--resume", rollout.name, target=rollout.target)
     rollback = command_line("rollback", rollout.name, target=rollout.target)
     return f"`{resume}` resumes {what}, `{rollback}` rolls it back"
