@@ -46,8 +46,9 @@ class DrainRequest:
 
 
 def drain(project: Project, target: str, request: DrainRequest) -> tuple[DrainResult, ...] | None:
-    """Drain by BGP graceful shutdown and wait until the traffic is gone; None if the operator declined.
+    """Drain by BGP graceful shutdown, wait until the traffic is gone, and return the result of each switch.
 
+    Returns None if the operator declined.
     Raises RefusedError if the remaining paths do not suffice, UsageError for unknown names, RailweaveError if a switch
     cannot be read.
     """
@@ -95,9 +96,10 @@ def drained(project: Project, target: str) -> tuple[DrainResult, ...]:
 def undrain(
     project: Project, target: str, devices: Sequence[str], *, wait_s: float | None = None
 ) -> tuple[tuple[DrainResult, ...], VerifyResult | None]:
-    """Undrain these switches and verify their links and sessions, None if none could be undrained.
+    """Undrain switches and verify their links and sessions; return the results and the verification.
 
-    ``wait_s`` None is the target's. Raises UsageError for unknown names.
+    The verification is None if no switch could be undrained. It waits ``wait_s`` seconds at most, by default as long as
+    the target says. Raises UsageError for unknown names.
     """
     live = live_fabric(project, target)
     fabric = live.designed.fabric
@@ -130,7 +132,10 @@ def forbidding(
 def _drained_around(
     live: LiveFabric, targets: Sequence[DrainTarget], limits: DrainLimits
 ) -> Mapping[str, tuple[str, ...]]:
-    """Return what is drained around the targets; raises RefusedError if the remaining paths do not suffice."""
+    """Return what is drained around the targets, by switch.
+
+    Raises RefusedError if the remaining paths do not suffice, RailweaveError if a target cannot be read.
+    """
     states = draining.read(live.nornir, neighborhood(limits.fabric, targets))
     for target in targets:
         read_error = states[target.device].error

@@ -46,7 +46,7 @@ def _condition(project: Project, fabric: Fabric, target: Target, device: str) ->
         return Condition(answers=False, key_known=False)
     if key is not None and key.trust is not Trust.KNOWN:
         return Condition(answers=True, key_known=False)
-    return _inspected(project, target.name, device)
+    return _inspect(project, target.name, device)
 
 
 def _host_key(fabric: Fabric, target: Target, device: str) -> ShownKey | None:
@@ -58,8 +58,11 @@ def _host_key(fabric: Fabric, target: Target, device: str) -> ShownKey | None:
     return look({device: reach}, Path(known_hosts), 1)[0]
 
 
-def _inspected(project: Project, target: str, device: str) -> Condition:
-    """Log in to a device and return its state; it is verified only if it runs what is intended."""
+def _inspect(project: Project, target: str, device: str) -> Condition:
+    """Log in to a device and return its state.
+
+    ``verified`` is None unless the device runs what is intended, because only then it is verified.
+    """
     live = live_fabric(project, target)
     fabric = live.designed.fabric
     compare = Comparer(fabric, live.intended)
@@ -89,9 +92,8 @@ def retire(
 ) -> tuple[Leaving, tuple[Proof, ...]]:
     """Return what leaves the fabric between two git revisions of the intent, and the proofs that switches are unused.
 
-    There are proofs for each switch that leaves, none if only nodes leave or cables move. ``wait_s`` is the longest
-    wait for idle ports, in seconds. Raises RefusedError if one of the two revisions has errors, UsageError for an
-    unknown target.
+    Each switch that leaves has proofs; nodes and cables have none. ``wait_s`` is the longest wait for idle ports, in
+    seconds. Raises RefusedError if one of the two revisions has errors, UsageError for an unknown target.
     """
     before = designed_at(base, project.intent)
     after = designed_at(head, project.intent)

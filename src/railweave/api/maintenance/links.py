@@ -145,13 +145,16 @@ def drain_links(
 
 
 def drain_requests(fabric: Fabric, cables: Sequence[str], wait_s: float | None = None) -> list[DrainRequest]:
-    """Return what to drain for each cable: its ports at the lower switch. Raises UsageError."""
+    """Return what to drain for each cable: its ports at the lower switch.
+
+    Raises UsageError for an unknown cable, or the cable of a node.
+    """
     links_of = links_of_cables(fabric, cable_names(fabric, load_catalog()))
     requests = []
     # A cable that is named twice is drained once.
     for name in dict.fromkeys(cables):
         if name not in links_of:
-            raise _unknown(fabric.name, name, list(links_of))
+            raise _unknown_cable(fabric.name, name, list(links_of))
         # All links of a cable have the same two ends.
         lower = links_of[name][0].lower
         if lower not in fabric.switch_of:
@@ -172,11 +175,12 @@ def soak_links(
     seconds: float = SECONDS,
     sleep: Callable[[float], None] = time.sleep,
 ) -> LinksReport:
-    """Judge ``cables`` ``readings`` times, and report each with its worst reading.
+    """Judge cables by several readings, ``seconds`` apart, and report each cable with its worst reading.
 
-    Only the switches at their ends are read. `may_return` of the report names the cables that were measured in every
-    reading and never were below grade B; a cable whose error rate varied by a decade is not settled. A soak that is
-    interrupted judges nothing and changes nothing. Raises UsageError for an unknown cable, or without a reading.
+    Only the switches at the ends of the cables are read. ``may_return`` of the report names the cables that were
+    measured in every reading and never were below grade B. A cable whose error rate varied by more than a decade is of
+    grade C at best. A soak that is interrupted judges nothing and changes nothing. Raises UsageError for an unknown
+    cable, or without cables or readings.
     """
     if not cables or readings < 1:
         raise UsageError("a soak needs at least one cable and one reading")
@@ -187,8 +191,8 @@ def soak_links(
         with live.progress():
             unread, without_optics = _take_readings(live, soak, readings, seconds, sleep)
     except KeyboardInterrupt:
-        words = command_line("links", "soak", *cables, target=target)
-        project.operator.tell(f"nothing of this soak counts; `{words}` begins another")
+        soak_again = command_line("links", "soak", *cables, target=target)
+        project.operator.tell(f"nothing of this soak counts; `{soak_again}` begins another")
         raise
     report = LinksReport(
         fabric=fabric.name,
@@ -219,14 +223,17 @@ def _soak_of(fabric: Fabric, cables: Sequence[str]) -> Soak:
     links_of = links_of_cables(fabric, names)
     for name in cables:
         if name not in links_of:
-            raise _unknown(fabric.name, name, list(links_of))
+            raise _unknown_cable(fabric.name, name, list(links_of))
     return Soak(fabric, names, tuple(dict.fromkeys(cables)), planned_modules(fabric, catalog))
 
 
 def _take_readings(
     live: LiveFabric, soak: Soak, readings: int, seconds: float, sleep: Callable[[float], None]
 ) -> tuple[dict[str, str], dict[str, str]]:
-    """Add readings to a soak; return why switches could not be read, and why some have no optics, both by name."""
+    """Add readings to a soak, ``seconds`` apart.
+
+    Returns two mappings by the name of a switch: why it could not be read, and why its optics could not be read.
+    """
     answering = [name for name in soak.switches if name in live.nornir.inventory.hosts]
     unread = dict.fromkeys(set(soak.switches) - set(answering), "not in the inventory")
     without_optics: dict[str, str] = {}
@@ -242,6 +249,7 @@ def _take_readings(
         without_optics |= _errors(states)
         ports = {name: _ports_of(state.state) for name, state in states.items()}
         soak.add(SoakReading({name: counters[name].counters for name in answering}, ports))
+        # At least one reading is judged, even if no switch answers.
         if number and not answering:
             break
     return dict(sorted(unread.items())), without_optics
@@ -252,7 +260,7 @@ def _errors(answers: Mapping[str, SwitchCounters] | Mapping[str, SwitchLinkState
     return {name: answer.error for name, answer in answers.items() if answer.error}
 
 
-def _unknown(fabric: str, name: str, names: Sequence[str]) -> UsageError:
+def _unknown_cable(fabric: str, name: str, names: Sequence[str]) -> UsageError:
     fix = suggestion(name, names) or f"`{command_line('bom', '--labels', 'FILE')}` lists them"
     return UsageError(f"{fabric} has no cable {name}: {fix}".rstrip())
 

@@ -20,8 +20,8 @@ from railweave.report.selftest import selftest_json
 def selftest(project: Project, target: str, device: str, options: SelftestOptions) -> SelftestReport | None:
     """Test ``device`` and return what was found; None if the operator declined.
 
-    The switch is refused where it is in use, and is left as it was found. Raises UsageError for an unknown name, or
-    without ``spare``; RefusedError as every command that reaches devices.
+    A switch that is in use is refused. The switch is left as it was found. Raises UsageError for an unknown name, or if
+    ``options`` do not say that the switch is unused (``spare``); RefusedError as every command that reaches devices.
     """
     live = live_fabric(project, target)
     known_switches(live.designed.fabric, [device])

@@ -56,13 +56,15 @@ def rehearse(
 ) -> Rehearsal:
     """Deploy the plan for ``target`` on simulated switches with the configuration of its switches; return the result.
 
-    No device of the target is changed. ``options`` are what the deployment would be agreed to, ``reviewed`` is the file
-    of a plan, ``faults`` are injected (``DEVICE[:PORT]=KIND[@WAVE]``). With ``running`` no device is read either: it
-    names what runs, a revision or file of the intent or a folder of recorded documents (`states_of`). ``base`` and
-    ``phase`` are of a change in phases, as for `plan`: that phase is rehearsed, by default the next one. The result is
-    stored in the project under the plan's digest, and beside ``reviewed``. Raises RefusedError where a device
-    changed since ``reviewed`` or the simulated switches do not run what the switches run, UsageError for an unknown
-    fault or target, KeyboardInterrupt where a person ended it.
+    No device of the target is changed. ``options`` are the operator's consents, as for the deployment itself.
+    ``reviewed`` is the file of a plan. ``running`` names what the switches run, so that none is read: a revision or
+    file of the intent, or a folder of recorded documents (`states_of`). ``base`` and ``phase`` name the phase of a
+    change to rehearse, as for `plan`, by default the next one. ``faults`` are injected
+    (``DEVICE[:PORT]=KIND[@WAVE]``).
+
+    The result is stored in the project under the plan's digest, and beside ``reviewed``. Raises RefusedError if a
+    device changed since ``reviewed``, or if a simulated switch does not run what its switch runs; UsageError for an
+    unknown fault or target; KeyboardInterrupt if a person ended the rehearsal.
     """
     began_s = time.monotonic()
     if running and reviewed:
@@ -70,11 +72,11 @@ def rehearse(
     if running and (base or phase is not None):
         raise UsageError("the phase of a change depends on what switches run: omit --from and --phase, or --running")
     if running:
-        task = _offline(project, target, options, running)
+        task = _offline_task(project, target, options, running)
     else:
-        live, options = _live(project, target, options, base, phase)
-        task = _read(live, options, reviewed)
-    rehearsal = _rehearsed(project, task, options, faults, began_s)
+        live, options = _live_fabric_and_consent(project, target, options, base, phase)
+        task = _live_task(live, options, reviewed)
+    rehearsal = _rehearse_task(project, task, options, faults, began_s)
     if reviewed is None:
         store(rehearsal)
     else:
@@ -82,22 +84,26 @@ def rehearse(
     return rehearsal
 
 
-def _rehearsed(
+def _rehearse_task(
     project: Project, task: "_Task", options: DeployOptions, faults: Sequence[str], began_s: float
 ) -> Rehearsal:
-    """Deploy the plan on a twin, with faults; ``began_s`` is when the rehearsal began, by the monotonic clock."""
+    """Deploy the plan of a task on a twin, with faults, and return the result.
+
+    ``began_s`` is when the rehearsal began, by the monotonic clock. Raises UsageError for an unknown fault,
+    KeyboardInterrupt if a person ended the deployment.
+    """
     # Before the twin starts, which takes seconds: a misspelled fault is refused at once.
     parsed = tuple(parse_fault(text, task.designed.fabric, FAULTS) for text in faults)
     with twin(project, task.designed, task.target, task.recorded, task.scope) as simulated:
         unprovisioned: Collection[str] = ()
         if task.plan is not None:
             unprovisioned = task.plan.unprovisioned
-        dark = dark_ports(simulated.spec, task.recorded, unprovisioned)
-        plan = _settled(simulated, task, options, dark)
-        injected = default_waves(parsed, plan.waves)
-        _check_waves(injected, plan)
+        down_ports = dark_ports(simulated.spec, task.recorded, unprovisioned)
+        plan = _prepare_twin(simulated, task, options, down_ports)
+        planned_faults = default_waves(parsed, plan.waves)
+        _check_waves(planned_faults, plan)
         judge = Judge(task.designed.fabric, plan, simulated.watch())
-        run = _RehearsedRun(simulated, plan, options, injected)
+        run = _RehearsedRun(simulated, plan, options, planned_faults)
         refused = run.deploy(str(project.intent))
         waves = judge.waves(run.moments, run.link_moments(), task.target.rollout.workers)
         injected = run.injected_faults()
@@ -117,7 +123,7 @@ def _rehearsed(
         result=run.result,
         before=judge.before,
         waves=waves,
-        notes=_notes(task, plan, dark),
+        notes=_notes(task, plan, down_ports),
     )
 
 
@@ -146,12 +152,13 @@ class _Task:
     digest: str = ""
 
 
-def _live(
+def _live_fabric_and_consent(
     project: Project, target: str, options: DeployOptions, base: str, number: int | None
 ) -> tuple[LiveFabric, DeployOptions]:
-    """Return the fabric on the target and the consent for its deployment.
+    """Return the fabric on the target, and ``options`` with the consents that its phase implies.
 
-    With ``base`` or ``number`` the fabric is that of a phase, by default of the first that is not done.
+    Without ``base`` and ``number`` it is the fabric of the intent; else that of phase ``number``, by default of the
+    first that is not done. Raises UsageError for a phase that changes no switch's configuration.
     """
     if not base and number is None:
         return live_fabric(project, target), options
@@ -166,18 +173,22 @@ def _live(
     return phases.live_to_deploy(number), agreed_for(options, phase)
 
 
-def _read(live: LiveFabric, options: DeployOptions, reviewed: Path | None) -> _Task:
-    """Make the plan for the target as a deployment makes it, and read what its switches hold."""
+def _live_task(live: LiveFabric, options: DeployOptions, reviewed: Path | None) -> _Task:
+    """Plan for the target as a deployment does, record what its switches run, and return both.
+
+    Raises RefusedError if the plan is not the one in the file ``reviewed``, RailweaveError if a switch does not answer
+    any more after the plan.
+    """
     live.require_secrets()
-    bound = None
+    reviewed_plan = None
     limit: tuple[str, ...] = ()
     if reviewed is not None:
-        bound, _, _ = read_plan(reviewed, live.target.allowed_signers)
-        limit = bound.limit
+        reviewed_plan, _, _ = read_plan(reviewed, live.target.allowed_signers)
+        limit = reviewed_plan.limit
     with live.connected(), live.shown:
         plan = live.plan(remove_conflicting=options.remove_conflicting, limit=limit)
-        if bound is not None:
-            diagnostics = check_binding(bound, plan, str(reviewed))
+        if reviewed_plan is not None:
+            diagnostics = check_binding(reviewed_plan, plan, str(reviewed))
             if diagnostics:
                 raise RefusedError(diagnostics)
         # Devices that could not be read for the plan have no digest.
@@ -200,8 +211,8 @@ def _require_recorded(recorded: Mapping[str, RecordedSwitch]) -> None:
         raise RailweaveError(f"{first_few(lost)} answered for the plan and not for the rehearsal: {why}")
 
 
-def _offline(project: Project, target: str, options: DeployOptions, running: str) -> _Task:
-    """Return the task for switches that hold what ``running`` names; only the target's file is read."""
+def _offline_task(project: Project, target: str, options: DeployOptions, running: str) -> _Task:
+    """Return the task for switches that run what ``running`` names; of the target only its file is read."""
     designed = load_configurable(project.intent)
     states = states_of(project, designed, running)
     digest = ""
@@ -218,17 +229,18 @@ def _offline(project: Project, target: str, options: DeployOptions, running: str
     return _Task(designed, load_target(find_target(target)), states.recorded, states.source, digest=digest)
 
 
-def _settled(simulated: Twin, task: _Task, options: DeployOptions, dark: Sequence[tuple[str, str]]) -> Plan:
-    """Put the twin into the state of the target, with the links of the ports ``dark`` down; return the plan.
+def _prepare_twin(simulated: Twin, task: _Task, options: DeployOptions, down_ports: Sequence[tuple[str, str]]) -> Plan:
+    """Bring the twin into the state of the target, with the links at ``down_ports`` down, and return the plan.
 
-    That is the plan for the target, or for the twin where no device was read. Raises RefusedError if the two differ.
+    It is the plan for the target, or the one for the twin if no device was read. Raises RefusedError if the two plans
+    differ.
     """
     target_plan = task.plan
     limit: tuple[str, ...] = ()
     if target_plan is not None:
         limit = target_plan.limit
         _disconnect_unreachable(simulated, target_plan, task.recorded)
-    for name, port in dark:
+    for name, port in down_ports:
         simulated.fault(name, _LINK_DOWN, port=port)
     with simulated.live.progress():
         twin_plan = simulated.live.plan(remove_conflicting=options.remove_conflicting, limit=limit)
@@ -291,7 +303,7 @@ class _RehearsedRun:
                     self.plan,
                     live.intended,
                     policy=policy,
-                    events=self._take,
+                    events=self._on_event,
                     metadata=RolloutMetadata(intent=intent, remove_conflicting=self.options.remove_conflicting),
                     scope=live.scope,
                     control=Unasked(),
@@ -303,7 +315,8 @@ class _RehearsedRun:
             raise RailweaveError(self._not_injected)
         return ()
 
-    def _take(self, event: Event) -> None:
+    def _on_event(self, event: Event) -> None:
+        """Note when an event of the rollout happened, and inject the faults of a wave that begins."""
         self.moments.append(RolloutMoment(time.monotonic(), event.step, event.device))
         if event.step is Step.WAVE:
             for fault in self.faults:
@@ -312,6 +325,7 @@ class _RehearsedRun:
         self.twin.live.shown(event)
 
     def _inject(self, fault: InjectedFault) -> None:
+        """Inject a fault, or note why the twin refuses it."""
         details = {}
         if fault.port:
             details["port"] = fault.port
@@ -323,10 +337,10 @@ class _RehearsedRun:
         self._injected.add(fault)
 
     def injected_faults(self) -> tuple[InjectedFault, ...]:
-        """Return the faults, those that had no effect with the reason."""
-        return tuple(fault._replace(missed=self._missed(fault)) for fault in self.faults)
+        """Return the faults; those that had no effect have the reason in ``missed``."""
+        return tuple(fault._replace(missed=self._why_missed(fault)) for fault in self.faults)
 
-    def _missed(self, fault: InjectedFault) -> str:
+    def _why_missed(self, fault: InjectedFault) -> str:
         """Return why a fault had no effect, empty if it had one."""
         if fault not in self._injected:
             if not self.plan.waves:
@@ -352,11 +366,11 @@ def _link_moment(moment: Mapping[str, Any]) -> LinkMoment:
     )
 
 
-def _notes(task: _Task, plan: Plan, dark: Sequence[tuple[str, str]]) -> tuple[str, ...]:
-    """Return what the simulated switches lack of the target's."""
+def _notes(task: _Task, plan: Plan, down_ports: Sequence[tuple[str, str]]) -> tuple[str, ...]:
+    """Return notes about what the rehearsal could not do as on the target, and about links that are down there."""
     notes = [*_unread_notes(task, plan)]
-    if dark:
-        notes.append(f"down on the target, and here: {first_few(':'.join(end) for end in dark)}")
+    if down_ports:
+        notes.append(f"down on the target, and here: {first_few(':'.join(end) for end in down_ports)}")
     soak_s = task.target.rollout.soak_s
     if soak_s:
         notes.append(f"the soak of {soak_s:g} s after each wave was left out")

@@ -100,9 +100,9 @@ def simulator_errors() -> Iterator[None]:
 def up(project: Project, *, real_time: bool = False) -> RunningSim:
     """Start the simulated fabric, or add what the intent has grown by; running switches and nodes are not reset.
 
-    If the intent manages its nodes, they are machines, where this one can run them (``endpoints.without_nodes``). With
-    ``real_time`` the waits of SONiC take as long as on a switch. Raises RefusedError if the intent has errors,
-    RailweaveError if the simulator cannot become what it describes.
+    If the intent manages its nodes, they run as machines; where this computer cannot run them,
+    ``endpoints.without_nodes`` of the result says why. With ``real_time`` the waits of SONiC take as long as on a
+    switch. Raises RefusedError if the intent has errors, RailweaveError if the simulator cannot be changed to match it.
     """
     from railweave.api.design.intent import load_configurable
 
@@ -211,7 +211,10 @@ def clear_fault(project: Project, device: str, kind: str = "") -> int:
 
 @simulator_errors()
 def ssh_command(project: Project, device: str, command: Sequence[str] = ()) -> list[str]:
-    """Return the OpenSSH command that logs in to a simulated switch or node; raises UsageError for an unknown one."""
+    """Return the OpenSSH command that logs in to a simulated switch or node and runs ``command`` there, if any.
+
+    Raises UsageError for an unknown device, or if ``command`` begins with an option.
+    """
     endpoints = control.endpoints(state(project))
     username = endpoints.username
     endpoint = endpoints.devices.get(device)
@@ -221,7 +224,8 @@ def ssh_command(project: Project, device: str, command: Sequence[str] = ()) -> l
     if endpoint is None:
         raise UsageError(f"no simulated switch {device!r}; known are {', '.join(endpoints.devices)}")
     if command and command[0].startswith("-"):
-        example = shlex.join((device, " ".join(command[1:]) or "show lldp table"))
+        without_option = " ".join(command[1:]) or "show lldp table"
+        example = shlex.join((device, without_option))
         raise UsageError(f"{command[0]!r} is not a command of a switch: write it without options, as in `{example}`")
     return [
         "ssh",
@@ -257,6 +261,7 @@ def simulator_spec(fabric: Fabric, catalog: Catalog) -> SimSpec:
 
 
 def _device(switch: Switch, fabric: Fabric, catalog: Catalog, modules: Modules) -> SimDevice:
+    """Return a factory-fresh switch with the ``modules`` that are planned for its ports."""
     model = catalog.find_switch(switch.panel.model)
     if model is None:
         raise ValueError(f"{switch.name}: model {switch.panel.model!r} left the catalog")

@@ -27,12 +27,12 @@ class RunningStates:
 
 
 def states_of(project: Project, designed: Designed, source: str) -> RunningStates:
-    """Return the states that ``source`` names.
+    """Return what switches run by ``source``; a switch that is not in the result is factory-fresh.
 
-    A folder holds ``NAME.json``, what ``show runningconfiguration all`` printed; anything else is a revision, or a
-    file, of the intent, which is taken to be deployed on switches that were factory-fresh. A switch that is in neither
-    is factory-fresh. Raises UsageError for a folder without documents of the fabric's switches, RailweaveError for a
-    file that is none, RefusedError with every error of the intent.
+    ``source`` is a folder with a file ``NAME.json`` for each switch, as ``show runningconfiguration all`` prints it, or
+    a revision or file of the intent, which is taken to be deployed on factory-fresh switches. Raises UsageError for a
+    folder without documents of the fabric's switches, RailweaveError for an invalid document, RefusedError with every
+    error of the intent.
     """
     folder = Path(source)
     if folder.is_dir():
@@ -43,7 +43,10 @@ def states_of(project: Project, designed: Designed, source: str) -> RunningState
 
 
 def _recorded(fabric: Fabric, folder: Path) -> dict[str, RecordedSwitch]:
-    """Return the switches of the fabric whose documents are in a folder; other files are ignored."""
+    """Return the switches of the fabric whose documents are in a folder; other files are ignored.
+
+    Raises RailweaveError for an invalid document, UsageError if there is none.
+    """
     switches = {}
     for path in sorted(folder.glob("*.json")):
         if path.stem not in fabric.switch_of:

@@ -100,8 +100,8 @@ def twin(
 ) -> Iterator[Twin]:
     """Start a twin of ``designed`` on ``target``: recorded switches hold what was read, others are factory-fresh.
 
-    It has a folder, keys and credentials of its own, and ends with the context, also where this process is killed: it
-    holds a pipe whose other end is here. Raises RailweaveError where it cannot be started.
+    The twin has its own folder, keys and credentials. It ends with the context, and also if this process is killed.
+    Raises RailweaveError if it cannot be started.
     """
     folder = Path(tempfile.mkdtemp(prefix="railweave-twin-"))
     # The simulator reads from this pipe, and ends when its other end is closed: the kernel does so for a killed
@@ -123,7 +123,10 @@ def twin(
 
 
 def sim_state(recorded: RecordedSwitch) -> SimState:
-    """Return what a simulated switch must hold to be as the recorded one."""
+    """Return the state of a simulated switch that runs and boots what the recorded one does.
+
+    Raises ValueError if the switch was not read.
+    """
     running = recorded.running
     if running is None:
         raise ValueError("a switch that was not read has no state")
@@ -146,7 +149,10 @@ def _tables(config: RunningConfig) -> dict[str, Any]:
 def _live_twin(
     project: Project, designed: Designed, of: Target, endpoints: Endpoints, scope: VerificationScope
 ) -> LiveFabric:
-    """Return the fabric on the twin, under the name of the target: its plan is the same plan."""
+    """Return the fabric on the twin, under the name of the target, so that its plan equals the target's.
+
+    Raises RailweaveError if a switch of the twin is not on loopback.
+    """
     target = twin_target(of, endpoints)
     refuse_other_machines(designed.fabric, target)
     shown = project.operator.progress()
@@ -262,7 +268,7 @@ def dark_ports(spec: SimSpec, recorded: Recorded, unprovisioned: Collection[str]
 
 
 def _dark_end(ends: Sequence[End], recorded: Recorded) -> tuple[str, str] | None:
-    """Return the first of the recorded ends of a cable that is down although they are configured up, else None."""
+    """Return the first recorded end of a cable that is down although its link is configured up, else None."""
     if not _is_configured_up([_port(recorded[end.node], end.port) for end in ends]):
         return None
     for end in ends:

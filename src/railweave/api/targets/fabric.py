@@ -111,9 +111,11 @@ class LiveFabric:
         limit: Collection[str] = (),
         only: Collection[str] = (),
     ) -> "Plan":
-        """Read all devices, or ``only`` some, and return the plan, of the switches ``limit`` alone if there are any.
+        """Read the devices and return the plan.
 
-        Raises RefusedError where the limit separates switches that must change together or in order.
+        ``only`` names the devices to read, ``limit`` the switches that may change; both are empty for all. The other
+        parameters are those of `nornir_railweave.rollout.planning.plan`. Raises RefusedError if the limit separates
+        switches that must change together or in order.
         """
         # Imported late, as what deploys and verifies: each command needs one of the three.
         from nornir_railweave.rollout.planning import plan
@@ -147,7 +149,7 @@ class LiveFabric:
         journal: "Journal | None" = None,
         metadata: RolloutMetadata = DEPLOYMENT,
     ) -> "DeployResult":
-        """Deploy ``plan``: as the rollout of ``journal``, which is resumed, else as a new one."""
+        """Deploy ``plan`` and return the result; with a ``journal`` its rollout is resumed, else a new one begins."""
         from nornir_railweave.rollout.deploying import deploy
 
         return deploy(
@@ -242,7 +244,8 @@ def connect(
     ``whole``: it is the fabric of the project's intent, which workers read for themselves. Any other, such as that of a
     phase, is worked on from this process.
 
-    Raises UsageError for an unknown target, RefusedError if it is in error or reaches switches through the fabric.
+    Raises UsageError for an unknown target, RefusedError if its file has errors or it reaches switches through the
+    fabric.
     """
     file = find_target(target)
     loaded = load_target(file)
@@ -265,7 +268,10 @@ def connect(
 
 
 def _built(designed: Designed, target: Target, shown: FabricProgress, *, partial: bool) -> Nornir:
-    """Return the Nornir of a fabric. Raises as ``build``; the switches that are missing may be those of a default."""
+    """Return the Nornir of a fabric. Raises as `build` does.
+
+    If the target has the switches of an earlier default instead, the diagnostics say how to keep that default.
+    """
     try:
         return build(designed.fabric, target, processors=[shown], partial=partial)
     except RefusedError as refused:
@@ -288,7 +294,7 @@ def _has_addresses(fabric: Fabric, target: Target) -> bool:
 def on_nornir(
     designed: Designed, target: Target, nornir: Nornir, shown: FabricProgress, scope: VerificationScope = WHOLE_FABRIC
 ) -> LiveFabric:
-    """Return ``designed`` with the secrets and exceptions of ``target``, reached through ``nornir``."""
+    """Return ``designed`` as reached through ``nornir``, with the secrets and the skipped checks of ``target``."""
     store = SecretStore(target)
     missing = store.missing(secret_places(designed.intent))
     templates = project_templates()

@@ -37,11 +37,11 @@ class Trusted:
 
 
 def trust(project: Project, target: str, devices: Sequence[str] = (), *, replace: bool = False) -> Trusted:
-    """Read the host keys of ``devices``, by default of all, and record the new ones; first that of the jump host.
+    """Read the host keys of ``devices``, by default of all, and record the new ones.
 
-    ``replace`` also records keys in place of earlier ones. Raises RefusedError if a key changed without it or is
-    revoked, before anything of that step is written; UsageError for an unknown device; RailweaveError if the jump host
-    does not answer or the file cannot be written.
+    The key of a jump host is read and recorded first. ``replace`` also records keys in place of earlier ones. Raises
+    RefusedError if a key is revoked, or changed without ``replace``, before a key of that step is recorded; UsageError
+    for an unknown device; RailweaveError if the jump host does not answer or the file cannot be written.
     """
     fabric = load_designed(project.intent).fabric
     file = find_target(target)
@@ -49,7 +49,8 @@ def trust(project: Project, target: str, devices: Sequence[str] = (), *, replace
     known_switches(fabric, devices)
     reaches = resolve(fabric, loaded, STATE)
     # All switches of a target have their keys in one file.
-    known_hosts = _known_hosts(next(iter(reaches.values())).options.get("alt_key_file"), file)
+    first_reach = next(iter(reaches.values()))
+    known_hosts = _known_hosts(first_reach.options.get("alt_key_file"), file)
     jump_keys: tuple[ShownKey, ...] = ()
     recorded_jumps: tuple[str, ...] = ()
     jump = jump_of(reaches)

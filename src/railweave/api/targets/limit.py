@@ -9,14 +9,15 @@ from railweave.wording import command_line
 def selected_switches(fabric: Fabric, limit: str) -> frozenset[str]:
     """Return the switches that a comma-separated list of names, patterns and tiers names; none for an empty list.
 
-    Raises RefusedError (RW807) if one names no switch.
+    Raises RefusedError (RW807) if one of them names a node, or no switch.
     """
     if not limit.strip(" ,"):
         return frozenset()
     # Imported late: most commands have no limit, and need nothing that reaches nodes.
     from railweave.api.hosts import selected
 
-    nodes = [part.strip() for part in limit.split(",") if part.strip() in fabric.host_of]
+    parts = [part.strip() for part in limit.split(",")]
+    nodes = [part for part in parts if part in fabric.host_of]
     if nodes:
         message = f"{', '.join(nodes)}: --limit of a deployment names switches, not nodes"
         fix = f"`{command_line('hosts', 'apply', '--limit', ','.join(nodes))}` changes nodes"

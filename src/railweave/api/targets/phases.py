@@ -106,7 +106,7 @@ class LivePhases:
             # Only sessions fail, so that the links are up and the cables right: sessions take longer to come up.
             if failed and {check.kind for check in failed} <= _SESSION_CHECKS:
                 failed = fabric.verify(wait_s=fabric.target.rollout.verify_timeout_s).failed
-        return _first_missing(cabling_phases, _ports(fabric, failed))
+        return _first_missing(cabling_phases, _ports_of_failures(fabric, failed))
 
 
 def live_phases(project: Project, target: str, base: str) -> LivePhases:
@@ -120,9 +120,10 @@ def live_phases(project: Project, target: str, base: str) -> LivePhases:
 
 
 def selected_phase(project: Project, target: str, base: str, number: int | None, *, done: bool = False) -> LiveFabric:
-    """Return the fabric of a phase, by default of the next one, with ``done`` of the last one that all switches have.
+    """Return the fabric of phase ``number`` of the change from ``base``, by default of the next phase.
 
-    Raises as `live_phases`, and RefusedError where the switches have not done what comes before.
+    With ``done`` the default is the last phase that all switches have, and another one must be done as well. Raises as
+    `live_phases`, and RefusedError if the switches have not done what comes before.
     """
     phases = live_phases(project, target, base)
     if done:
@@ -143,11 +144,12 @@ def _with_every_switch(fabrics: Sequence[Fabric]) -> Fabric:
     return replace(fabrics[-1], switches=tuple(switches.values()))
 
 
-def _ports(fabric: LiveFabric, failed: Sequence[VerifyCheck]) -> set[tuple[str, str]]:
-    """Return the ports of failed checks; that of a session is the port of its link."""
+def _ports_of_failures(live: LiveFabric, failed: Sequence[VerifyCheck]) -> set[tuple[str, str]]:
+    """Return the ports of failed checks as device and port; a failed session counts for the port of its link."""
+    fabric = live.designed.fabric
     ports = {(check.device, check.subject) for check in failed}
     for name in {check.device for check in failed}:
-        sessions = expect(fabric.designed.fabric, fabric.designed.fabric.switch_of[name]).sessions
+        sessions = expect(fabric, fabric.switch_of[name]).sessions
         # The subject of a check of a session is its peer, not a port.
         ports |= {(name, session.port) for session in sessions if (name, session.peer) in ports}
     return ports

@@ -7,9 +7,10 @@ from railweave.api.targets.fabric import LiveFabric, live_fabric
 def live_phase(
     project: Project, target: str, base: str, number: int | None, *, done: bool = False, partial: bool = False
 ) -> LiveFabric:
-    """Return the fabric of the intent without ``base``, with ``partial`` as `live_fabric`; else of a phase.
+    """Return the fabric of the intent, or with ``base`` or ``number`` that of a phase of the change from ``base``.
 
-    The default phase is the next one, with ``done`` the last one that all switches have.
+    ``number`` is by default that of the next phase, with ``done`` that of the last one that all switches have.
+    ``partial`` is as for `live_fabric`, and only for the fabric of the intent.
     """
     if not base and number is None:
         return live_fabric(project, target, partial=partial)

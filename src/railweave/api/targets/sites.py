@@ -17,18 +17,22 @@ from railweave.errors import RefusedError
 from railweave.wording import command_line, first_few
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from nornir_railweave.workers.channel import Channel
     from nornir_railweave.workers.message import ProjectBinding
     from nornir_railweave.workers.runner import TaskLimits, WorkPlace
+    from nornir_railweave.workers.spread_task import SpreadTask
 
 PAYS_FROM = 1000
 """Switches from which on further processes pay for their start on idle processors (docs/reference/scale.md)."""
 
 
 def spread(project: Project, designed: Designed, target: Target, nornir: Nornir) -> Nornir:
-    """Return ``nornir`` with a runner that works on each switch from its site; unchanged if that is here for all.
+    """Return ``nornir`` with a runner that works on each switch from its site, or from a further process.
 
-    Raises RefusedError where a switch is of two sites, or the broker's URL is missing.
+    Returns ``nornir`` unchanged if this process works on all switches. Raises RefusedError if a switch is of two sites,
+    or if the secret with the broker's URL cannot be resolved.
     """
     names = [switch.name for switch in designed.fabric.switches]
     site_of = sites_of(target, names)
@@ -49,7 +53,7 @@ def spread(project: Project, designed: Designed, target: Target, nornir: Nornir)
         # The switches take turns, so that every process has as many.
         place_of |= dict(zip(without_site, cycle(processes), strict=False))
     file = f"inventory/{target.name}.yml"
-    task_spread = TaskSpread(binding_of(designed, target.name), place_of.get, _limits(target), file)
+    task_spread = TaskSpread(binding_of(designed, target.name), place_of.get, _task_limits(target), file)
     return nornir.with_runner(SpreadRunner(task_spread, target.rollout.workers))
 
 
@@ -64,7 +68,7 @@ def _site_places(target: Target) -> dict[str, "WorkPlace"]:
     return places
 
 
-def _limits(target: Target) -> "TaskLimits":
+def _task_limits(target: Target) -> "TaskLimits":
     """Return how long the tasks of a switch may take at a worker, in seconds, by the target's timeouts."""
     from nornir_railweave.workers.runner import TaskLimits
 
@@ -80,15 +84,17 @@ def _limits(target: Target) -> "TaskLimits":
 _RUN = "from railweave.cli import run; run()"
 
 
-def _process(command: tuple[str, ...], name: str, target: Target, tasks: object) -> "WorkPlace":
+def _process(command: tuple[str, ...], name: str, target: Target, tasks: "Mapping[str, SpreadTask]") -> "WorkPlace":
+    """Return a further process of this machine as a place of work; it is not started yet."""
     from nornir_railweave.workers.pipe import PipeChannel
     from nornir_railweave.workers.runner import WorkPlace
 
     channel = PipeChannel(command, name, target.timeouts.worker_s)
-    return WorkPlace(name, channel, tasks, here=True)  # type: ignore[arg-type]
+    return WorkPlace(name, channel, tasks, here=True)
 
 
 def _channel(target: Target, site: str) -> "Channel":
+    """Return the channel to the workers of a site: the pipe of the site's own command, else a queue of the broker."""
     command = target.sites[site].command
     if command is not None:
         from nornir_railweave.workers.pipe import PipeChannel
@@ -138,7 +144,7 @@ def sites_of(target: Target, names: list[str]) -> dict[str, str]:
                 switches_of_pair.setdefault((first_site, site_name), []).append(name)
     if switches_of_pair:
         raise RefusedError(
-            [_of_two_sites(target, first, second, pair) for (first, second), pair in switches_of_pair.items()]
+            [_of_two_sites(target, first, second, shared) for (first, second), shared in switches_of_pair.items()]
         )
     return site_of
 

@@ -39,7 +39,8 @@ def load_workbench(project: Project, target: str) -> Workbench:
 def worker(project: Project, target: str, *, site: str = "") -> None:
     """Work for a coordinator: on the queue of ``site`` until a signal, else on standard input until its end.
 
-    Raises UsageError for an unknown target or site, RefusedError where the target's file or the broker's URL is.
+    Raises UsageError for an unknown target or site, RefusedError if the target's file has errors or the secret with the
+    broker's URL cannot be resolved.
     """
     loaded = load_target(find_target(target))
 
