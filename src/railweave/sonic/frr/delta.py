@@ -53,7 +53,7 @@ def frr_delta(running: FrrDocument, intended: FrrDocument) -> str:
 
 
 def frr_difference(running: FrrDocument, intended: FrrDocument) -> tuple[tuple[FrrEntry, ...], tuple[FrrEntry, ...]]:
-    """Return the lines to remove and the lines to add, each in the order of its document.
+    """Return the lines to remove, in the order of ``running``, and the lines to add, in the order of ``intended``.
 
     Plans, readings and rollbacks all compare FRR configurations here. Defaults of the running version
     (``document.NEW_DEFAULTS``) never differ, printed or not.
@@ -65,6 +65,7 @@ def frr_difference(running: FrrDocument, intended: FrrDocument) -> tuple[tuple[F
     differing = set(before) ^ set(after)
     if not differing:
         return (), ()
+    # Where the default activation changes, no neighbor may change silently.
     if any(entry.line == QUIET for entry in differing):
         before, after = with_activations(before, after)
         differing = set(before) ^ set(after)
@@ -134,7 +135,7 @@ def _recreated(running: Iterable[FrrEntry], intended: Iterable[FrrEntry]) -> set
 def _redefined(
     before: Mapping[RouterNeighbor, set[str]], after: Mapping[RouterNeighbor, set[str]]
 ) -> set[RouterNeighbor]:
-    """Return the neighbors of both sides that are created by other lines afterwards."""
+    """Return the neighbors that exist before and after, and that other lines create after the change."""
     return {neighbor for neighbor in before.keys() & after.keys() if before[neighbor] != after[neighbor]}
 
 
@@ -153,33 +154,34 @@ _BEFORE_ADDITION, _ADDITION, _AFTER_ADDITION = -1, 0, 1
 
 @dataclass(frozen=True, slots=True)
 class _Command:
-    """One command; ``place`` is its sort key within the phase."""
+    """One command, with its phase and its sort key within the phase."""
 
     phase: _CommandPhase
-    place: tuple[object, ...]
+    sort_key: tuple[object, ...]
     entry: FrrEntry
 
 
 def delta_text(removed: Sequence[FrrEntry], added: Sequence[FrrEntry]) -> str:
     """Return the text for ``vtysh -f`` that removes and adds these lines; empty for no lines.
 
-    Raises ValueError where a line to add is the shown form of a secret.
+    Raises ValueError if a line to add has a hidden secret, whose text is needed.
     """
     for entry in added:
         if is_hidden(entry.line):
             raise ValueError(f"{entry.line}: the text of a secret is not in the plan")
-    removed, added = _in_new_context(removed, added)
+    removed, added = _under_new_headers(removed, added)
     commands = [*_additions(added), *_removals(removed, added)]
-    commands.sort(key=lambda command: (command.phase, command.place))
+    commands.sort(key=lambda command: (command.phase, command.sort_key))
     return "".join(f"{line}\n" for line in write_lines(command.entry for command in commands))
 
 
-def _in_new_context(
+def _under_new_headers(
     removed: Sequence[FrrEntry], added: Sequence[FrrEntry]
 ) -> tuple[Sequence[FrrEntry], Sequence[FrrEntry]]:
-    """Return the removed and added lines, with lines of route-map entries whose action changes under the new header.
+    """Return the removed and the added lines, adjusted for route-map entries whose action changes.
 
-    FRR keeps the inner lines of such an entry, so lines that are in the entry before and after need no command.
+    FRR keeps the inner lines of such an entry under its new header. So the old header is left out, inner lines are
+    removed under the new header, and lines that the entry has before and after are left out of both.
     """
     new_header_of = _renamed_headers(removed, added)
     if not new_header_of:
@@ -207,11 +209,11 @@ def _renamed_headers(removed: Iterable[FrrEntry], added: Iterable[FrrEntry]) -> 
 
 def _additions(added: Iterable[FrrEntry]) -> Iterator[_Command]:
     for number, entry in enumerate(added):
-        yield _Command(_CommandPhase.CONFIGURE, (*_forward(entry), _ADDITION, number), entry)
+        yield _Command(_CommandPhase.CONFIGURE, (*_addition_key(entry), _ADDITION, number), entry)
 
 
 def _removals(removed: Sequence[FrrEntry], added: Sequence[FrrEntry]) -> Iterator[_Command]:
-    """Yield the commands that remove lines: whole neighbors, and other lines that no other command removes."""
+    """Yield the commands that remove whole neighbors, then those for lines that no other command removes."""
     merged = _merged_slots(removed, added)
     removable = _not_overwritten(removed, added, merged)
     removed_blocks = {(*entry.path, entry.line) for entry in removable}
@@ -230,9 +232,10 @@ def _removals(removed: Sequence[FrrEntry], added: Sequence[FrrEntry]) -> Iterato
 def _not_overwritten(
     removed: Sequence[FrrEntry], added: Sequence[FrrEntry], merged: Collection[Slot]
 ) -> list[FrrEntry]:
-    """Return the removed lines that need a command: no added line replaces them, and no other removal removes them.
+    """Return the removed lines that need a command.
 
-    Lines of ``merged`` slots are not replaced.
+    These are the lines that no added line replaces and that FRR does not remove together with another one. FRR merges
+    the lines of ``merged`` slots, so there no line replaces another.
     """
     overwritten = {(entry.context, slot(entry.line)) for entry in added}.difference(merged)
     removable = [entry for entry in removed if (entry.context, slot(entry.line)) not in overwritten]
@@ -263,14 +266,16 @@ def _line_removals(
         # FRR keeps the default instance as long as instances of VRFs need it, so it is removed last.
         is_default_instance = is_router and " vrf " not in entry.line
         removal = FrrEntry(entry.context, negated(entry.line))
+        # FRR has one BGP instance, and refuses another one with a new AS number while the old one runs.
         if is_router and adds_router:
             yield _Command(_CommandPhase.CLEAR, (0, (), is_default_instance, number), removal)
         elif is_in_the_way(entry):
-            yield _Command(_CommandPhase.CONFIGURE, (*_forward(entry), _BEFORE_ADDITION, number), removal)
+            yield _Command(_CommandPhase.CONFIGURE, (*_addition_key(entry), _BEFORE_ADDITION, number), removal)
+        # Policies change in place: what a route-map entry loses is removed beside what it gets.
         elif entry.context.startswith("route-map "):
-            yield _Command(_CommandPhase.CONFIGURE, (*_forward(entry), _AFTER_ADDITION, number), removal)
+            yield _Command(_CommandPhase.CONFIGURE, (*_addition_key(entry), _AFTER_ADDITION, number), removal)
         else:
-            yield _Command(_CommandPhase.REMOVE, (*_backward(entry), is_default_instance, number), removal)
+            yield _Command(_CommandPhase.REMOVE, (*_removal_key(entry), is_default_instance, number), removal)
 
 
 def _neighbor_removals(
@@ -298,7 +303,7 @@ def _neighbor_removals(
         else:
             definition = FrrEntry(router, _definition_of(name, group=group))
             # Whole neighbors (-1) are removed before single lines of the same kind.
-            yield _Command(_CommandPhase.REMOVE, (*_backward(definition), -1, natural_key(name)), removal)
+            yield _Command(_CommandPhase.REMOVE, (*_removal_key(definition), -1, natural_key(name)), removal)
 
 
 def _defining_lines(entries: Iterable[FrrEntry]) -> Mapping[RouterNeighbor, list[str]]:
@@ -312,13 +317,14 @@ def _defining_lines(entries: Iterable[FrrEntry]) -> Mapping[RouterNeighbor, list
 
 
 def _definition_of(name: str, *, group: bool) -> str:
-    """Return a line that defines a neighbor or group, by which its removal is sorted."""
+    """Return a line of the kind that defines a neighbor or group; removals are sorted by it."""
     if group:
         return f"neighbor {name} peer-group"
     return f"neighbor {name} remote-as 1"
 
 
 def _no_neighbor(name: str, definitions: Iterable[str], *, group: bool) -> str:
+    """Return the command that removes a neighbor or group, which these lines define."""
     if group:
         return f"no neighbor {name} peer-group"
     if any(is_interface_peer(line) for line in definitions):
@@ -327,7 +333,10 @@ def _no_neighbor(name: str, definitions: Iterable[str], *, group: bool) -> str:
 
 
 def _in_the_way_of(added: Sequence[FrrEntry], merged: Collection[Slot]) -> Callable[[FrrEntry], bool]:
-    """Return a test for lines that FRR would keep or prefer over a line to add; they are removed right before it."""
+    """Return a function that tells whether a line to remove is in the way of a line to add.
+
+    FRR would keep or prefer such a line over the added one, so it is removed right before the addition.
+    """
     slots = {(entry.context, slot(entry.line)) for entry in added}.intersection(merged)
     list_entries = {list_entry(entry.line) for entry in added} - {None}
     routes = {(entry.context, route_prefix(entry.line)) for entry in added}
@@ -379,14 +388,21 @@ def _is_in_block(entry: FrrEntry, removed_blocks: set[tuple[str, ...]]) -> bool:
     return any(path[:depth] in removed_blocks for depth in range(1, len(path) + 1))
 
 
-def _forward(entry: FrrEntry) -> tuple[object, ...]:
-    """Return the sort key of additions: kinds, blocks by name, plain lines before inner contexts, then by meaning."""
+def _addition_key(entry: FrrEntry) -> tuple[object, ...]:
+    """Return the sort key of an added line.
+
+    Additions are sorted by kind and by the name of their block. In a block plain lines come before inner contexts, and
+    lines before the lines that refer to them.
+    """
     kind, depth, meaning = rank(entry)
-    return kind, natural_key(_block(entry)), depth, natural_key(entry.context), meaning
+    return kind, natural_key(_block_name(entry)), depth, natural_key(entry.context), meaning
 
 
-def _block(entry: FrrEntry) -> str:
-    """Return the name of the block of a line; one for all lines of which FRR keeps one, or that exclude each other."""
+def _block_name(entry: FrrEntry) -> str:
+    """Return the name by which the block of a line is sorted.
+
+    Lines at the top level that belong to one list or route, or that exclude each other, have one name.
+    """
     if entry.context:
         return entry.path[0]
     numbered = list_entry(entry.line)
@@ -400,8 +416,8 @@ def _block(entry: FrrEntry) -> str:
     return command_of(entry.line) or slot(entry.line)
 
 
-def _backward(entry: FrrEntry) -> tuple[object, ...]:
-    """Return the sort key of removals: the opposite of additions."""
+def _removal_key(entry: FrrEntry) -> tuple[object, ...]:
+    """Return the sort key of a removed line: kinds, depths and meanings in the opposite order of additions."""
     kind, depth, meaning = rank(entry)
     block = natural_key(entry.path[0]) if entry.context else ()
     return -kind, block, -depth, natural_key(entry.context), -meaning
