@@ -15,7 +15,10 @@ _Entries = tuple[FrrEntry, ...]
 
 
 def with_activations(running: _Entries, intended: _Entries) -> tuple[_Entries, _Entries]:
-    """Return the lines of two configurations; routers whose default changes state the activation of each neighbor."""
+    """Return the lines of both configurations, with every activation stated in routers whose default changes.
+
+    Only routers count that both configurations have.
+    """
     changing_routers = _quiet_routers(running) ^ _quiet_routers(intended)
     # All lines of a router that is added or removed are in the difference anyway.
     changing_routers &= _top_lines(running) & _top_lines(intended)
@@ -36,9 +39,10 @@ def _top_lines(entries: _Entries) -> set[str]:
 
 
 def _with_stated_activations(entries: _Entries, routers: set[str]) -> Iterator[FrrEntry]:
-    """Yield the lines with ``activate`` for the neighbors of ``routers`` that are active by default.
+    """Yield the lines, with an ``activate`` for each neighbor of ``routers`` that is active by default.
 
-    In these routers lines of inactive neighbors are left out, since the absence of ``activate`` says the same.
+    In routers where that is the default, the ``no`` forms of inactive neighbors are left out: the absence of
+    ``activate`` says the same.
     """
     active_by_default = routers - _quiet_routers(entries)
     family_of_router = {router: f"{router}{JOIN}{FIRST_FAMILY}" for router in active_by_default}

@@ -19,23 +19,27 @@ _ROUTE_MAP_NAME = re.compile(r"route-map \S+$")
 
 
 def apply_delta(delta: str, running: FrrDocument) -> FrrDocument:
-    """Return the configuration after the commands of ``delta``."""
+    """Return the configuration that runs after vtysh has carried out the commands of ``delta``."""
     entries = list(running.entries)
     for command in read_lines(delta):
         if is_foreign(command):
             continue
         if command.line.startswith("no "):
-            entries = _after_removal(FrrEntry(command.context, command.line[3:]), entries)
+            target = FrrEntry(command.context, command.line.removeprefix("no "))
+            entries = _after_removal(target, entries)
         elif not IMPLICIT.match(command.line):
             entries = _after_addition(command, entries)
     return replace(running, entries=normalize(entries, running.version))
 
 
 def _after_addition(command: FrrEntry, entries: list[FrrEntry]) -> list[FrrEntry]:
-    """Return the lines after ``command``, which ends its negation, or replaces a line that sets the same value."""
-    negative = FrrEntry(command.context, f"no {command.line}")
-    if negative in entries:
-        return [entry for entry in entries if entry != negative]
+    """Return the lines after ``command`` is added.
+
+    It removes its own ``no`` form, or else replaces the lines that set the same value.
+    """
+    negation = FrrEntry(command.context, f"no {command.line}")
+    if negation in entries:
+        return [entry for entry in entries if entry != negation]
     if command in entries or is_default_on(command.line):
         return entries
     replaced = _replaced_lines(command, entries)
@@ -50,7 +54,7 @@ def _replaced_lines(command: FrrEntry, entries: list[FrrEntry]) -> list[FrrEntry
 
 
 def _in_block(entry: FrrEntry, replaced: Iterable[FrrEntry], command: FrrEntry) -> FrrEntry:
-    """Return a line, moved under the header ``command`` if its own header is among the ``replaced`` lines."""
+    """Return a line; if its header is one of the ``replaced`` lines, it is moved under the header ``command``."""
     # FRR keeps the inner lines of a route-map entry whose action changes.
     for header in replaced:
         if not header.context and entry.context == header.line:

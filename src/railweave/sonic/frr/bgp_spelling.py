@@ -17,7 +17,7 @@ from railweave.sonic.frr.words import (
 
 
 def bgp_words(words: list[str]) -> list[str]:
-    """Return a line that begins with ``bgp``."""
+    """Return a line that begins with ``bgp`` as FRR prints it."""
     if len(words) < 3 or words[1] not in _OF_BGP:
         return words
     return _OF_BGP[words[1]](words)
@@ -78,7 +78,7 @@ _MOST_MED = "4294967294"
 
 
 def announced_network(words: list[str]) -> list[str]:
-    """Return a ``network`` with its prefix length, also where a mask or a class stands for it."""
+    """Return a ``network`` with its prefix length, which may be given by a mask or by the address's class."""
     if len(words) > 3 and words[2] == "mask":
         return ["network", masked_network(words[1], words[3]), *_announced_as(words[4:])]
     prefix = words[1]

@@ -138,11 +138,12 @@ def is_foreign(entry: FrrEntry) -> bool:
 
 
 def never_compared(running: FrrDocument | None, after: FrrDocument | None = None) -> str:
-    """Return the pattern of lines that ``frr_difference`` never compares, for the program on the switch.
+    """Return a regular expression for the lines that the program on the switch does not compare.
 
-    It is matched against a line with its contexts before it, joined by ``JOIN``. Lines that drain are compared there: a
-    drain is a transaction of its own. Those of TSA are not, whether or not it is on: it may be turned on and off while
-    a change waits for its confirmation.
+    ``running`` and ``after`` are FRR's configurations before and after a change. The pattern is matched against a line
+    with its contexts before it, joined by ``JOIN``. It matches what ``frr_difference`` never compares, except for drain
+    lines: a drain is a transaction of its own. It matches TSA's lines whether or not TSA is on, because TSA may be
+    turned on and off while a change waits for its confirmation.
     """
     entries: list[FrrEntry] = []
     version = ""
@@ -171,6 +172,7 @@ class _LineKind(Enum):
 # The running and the intended configuration of a switch have nearly all of their lines in common.
 @lru_cache(maxsize=8192)
 def _line_kind(entry: FrrEntry) -> _LineKind:
+    """Return how a comparison treats a line."""
     if _says_nothing(entry):
         return _LineKind.IGNORED
     if _is_system(entry):
@@ -188,6 +190,7 @@ def _says_nothing(entry: FrrEntry) -> bool:
 
 
 def _is_system(entry: FrrEntry) -> bool:
+    """Tell whether a line, or the block that it is in, is of the system around the routing."""
     return _is_system_block(entry.context.partition(JOIN)[0] or entry.line)
 
 
@@ -197,8 +200,12 @@ def _is_system_block(top: str) -> bool:
 
 
 def normalize(entries: Iterable[FrrEntry], version: str) -> tuple[FrrEntry, ...]:
-    """Return the lines as FRR would print them: lists numbered, defaults left out, each line once."""
-    numbered = without_negations(_numbered(_complete(with_whole_definitions(tuple(entries)))))
+    """Return the lines as FRR would print them: lists numbered, defaults left out, each line once.
+
+    ``version`` is the text of ``frr version``, which decides what is a default; empty if it is unknown.
+    """
+    complete = _with_lines_beside(with_whole_definitions(tuple(entries)))
+    numbered = without_negations(_numbered(complete))
     quiet_routers = _quiet_routers(numbered)
     groups = _groups(numbered)
     groups_with_asn = _groups_with_asn(numbered) if groups else set()
@@ -227,8 +234,8 @@ def _is_default(line: str) -> bool:
     return is_default_on(line) or is_default_value(line)
 
 
-def _complete(entries: Iterable[FrrEntry]) -> Iterator[FrrEntry]:
-    """Yield the lines with those that FRR prints beside one of them."""
+def _with_lines_beside(entries: Iterable[FrrEntry]) -> Iterator[FrrEntry]:
+    """Yield the lines; where FRR prints several lines for one, yield these in its place."""
     for entry in entries:
         if has_more_beside(entry.line):
             yield from beside(entry)
@@ -243,6 +250,7 @@ _Groups = Mapping[_RouterPeer, str]
 
 
 def _groups(entries: Iterable[FrrEntry]) -> _Groups:
+    """Return the peer group of each member."""
     groups: dict[_RouterPeer, str] = {}
     for entry in entries:
         # A substring spares most lines the pattern of `membership`.
@@ -318,9 +326,9 @@ def _is_inherited(
 def _is_default_activation(
     entry: FrrEntry, quiet_routers: Container[tuple[str, ...]], groups: _Groups, entries: Container[FrrEntry]
 ) -> bool:
-    """Tell whether FRR does not print a line with ``activate``, or its ``no`` form, because it states the default.
+    """Tell whether a line that activates a neighbor, or its ``no`` form, states the default, which FRR does not print.
 
-    ``quiet_routers`` are the routers with ``_NO_DEFAULT_ACTIVE``.
+    ``quiet_routers`` are the paths of the routers with ``_NO_DEFAULT_ACTIVE``.
     """
     path = entry.path
     if not path:
@@ -349,6 +357,10 @@ def _is_top_or_vrf(context: str) -> bool:
 
 @lru_cache(maxsize=64)
 def _implied(version: str) -> frozenset[str]:
+    """Return the lines that are defaults in a version: plain forms from ``NEW_DEFAULTS`` on, before that ``no`` forms.
+
+    Empty for an unknown version.
+    """
     number = _VERSION_NUMBER.match(version)
     if number is None:
         return frozenset()

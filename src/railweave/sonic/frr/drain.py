@@ -31,40 +31,46 @@ __all__ = [
 WHOLE = ("*",)
 """The result of ``drained_peers`` for a switch that is drained as a whole."""
 
-_WAYS = ("in", "out")
+_DIRECTIONS = ("in", "out")
 _COMMUNITY = "set community graceful-shutdown additive"
 
 
 def drain_text(document: FrrDocument, peers: Sequence[str] | None) -> str:
-    """Return the text for ``vtysh -f`` that drains these BGP peers; None or ``("*",)`` drains the whole switch.
+    """Return the text for ``vtysh -f`` that drains these BGP peers, or the whole switch for None or ``("*",)``.
 
-    Peers that FRR does not have carry nothing and are skipped; the text is empty where nothing is left to drain.
+    Peers that FRR does not have are skipped. The text is empty if everything is drained already.
     """
-    return _text(_missing(document, peers))
+    return _text(_missing_lines(document, peers))
 
 
 def undo_text(document: FrrDocument, peers: Sequence[str] | None) -> str:
     """Return the text that removes exactly what ``drain_text`` with the same arguments adds."""
-    return _text(_removals(_missing(document, peers)))
+    return _text(_removals(_missing_lines(document, peers)))
 
 
 def drain_lines(document: FrrDocument) -> str:
-    """Return the lines that drain, in their contexts, as a text; empty where nothing is drained."""
+    """Return the lines of ``document`` that drain as a text with their contexts; empty if nothing is drained."""
     return _text(document.drain)
 
 
 def undrain_text(document: FrrDocument, kept: Collection[FrrEntry] = ()) -> str:
-    """Return the text for ``vtysh -f`` that removes the lines that drain but ``kept``; empty where there is none."""
+    """Return the text for ``vtysh -f`` that removes all lines that drain except ``kept``; empty if there are none."""
     return _text(_removals(entry for entry in document.drain if entry not in kept))
 
 
 def redrained(document: FrrDocument, removed: Sequence[FrrEntry], added: Sequence[FrrEntry]) -> FrrDocument | None:
-    """Return ``document`` after a change of drain lines; None where the change has other lines, too."""
+    """Return ``document`` after a change of drain lines.
+
+    None if the change has other lines too, or if it replaces a neighbor's own route-map, which is configuration.
+    """
     for entry in (*removed, *added):
-        bound = binding(entry)
-        if not is_drain_line(entry.context, entry.line) or (bound is not None and bound.own):
+        if not is_drain_line(entry.context, entry.line):
             return None
-    return replace(document, drain=(*(entry for entry in document.drain if entry not in removed), *added))
+        bound = binding(entry)
+        if bound is not None and bound.own:
+            return None
+    remaining = [entry for entry in document.drain if entry not in removed]
+    return replace(document, drain=(*remaining, *added))
 
 
 def drained_peers(document: FrrDocument) -> tuple[str, ...]:
@@ -89,8 +95,8 @@ def _is_whole_drained(document: FrrDocument) -> bool:
     return any(entry.line == WHOLE_LINE for entry in document.drain)
 
 
-def _missing(document: FrrDocument, peers: Sequence[str] | None) -> list[FrrEntry]:
-    """Return the drain lines that are not there yet, in an order that can be applied."""
+def _missing_lines(document: FrrDocument, peers: Sequence[str] | None) -> list[FrrEntry]:
+    """Return the lines that ``document`` needs to drain these peers, in an order in which FRR can apply them."""
     if _is_whole_drained(document):
         return []
     if is_whole(peers):
@@ -114,7 +120,7 @@ class _NewBinding(NamedTuple):
     """A binding that a drain adds, the route-map of ours that it binds, and the one in force until then."""
 
     entry: FrrEntry
-    way: str
+    direction: str
     route_map: str
     # Empty if there is none.
     map_in_force: str
@@ -130,14 +136,14 @@ def _route_map(new_binding: _NewBinding) -> Iterator[FrrEntry]:
     yield FrrEntry(f"{header} 100", "on-match next")
     yield FrrEntry("", f"{header} 110")
     yield FrrEntry(f"{header} 110", _COMMUNITY)
-    if new_binding.way == "in":
+    if new_binding.direction == "in":
         yield FrrEntry(f"{header} 110", "set local-preference 0")
 
 
 def _new_bindings(document: FrrDocument, peers: Collection[str]) -> Iterator[_NewBinding]:
     """Yield the bindings that drain ``peers``, in each address family that a peer uses."""
     for router in _routers(document):
-        group_of = _neighbors(document, router)
+        group_of = _groups_of_neighbors(document, router)
         present_peers = sorted(peers & group_of.keys(), key=natural_key)
         for context in _families(document, router):
             lines = {entry.line for entry in document.entries if entry.context == context}
@@ -152,18 +158,18 @@ def _bindings_of_peer(
 ) -> Iterator[_NewBinding]:
     """Yield a binding for each direction of a peer that is not drained yet."""
     drained = replaced_maps(document.drain)
-    for way in _WAYS:
-        if (context, peer, way) in drained:
+    for direction in _DIRECTIONS:
+        if (context, peer, direction) in drained:
             continue
-        own = _map_of(lines, peer, way)
-        inherited = _map_of(lines, group, way)
-        route_map = map_name(own, inherited, way)
-        entry = FrrEntry(context, f"neighbor {peer} route-map {route_map} {way}")
-        yield _NewBinding(entry, way, route_map, map_in_force=own or inherited)
+        own = _map_of(lines, peer, direction)
+        inherited = _map_of(lines, group, direction)
+        route_map = map_name(own, inherited, direction)
+        entry = FrrEntry(context, f"neighbor {peer} route-map {route_map} {direction}")
+        yield _NewBinding(entry, direction, route_map, map_in_force=own or inherited)
 
 
-def _neighbors(document: FrrDocument, router: str) -> dict[str, str]:
-    """Return the neighbors of an instance with their peer groups, empty for none; groups themselves are left out."""
+def _groups_of_neighbors(document: FrrDocument, router: str) -> dict[str, str]:
+    """Return the neighbors of an instance with their peer groups, empty for a neighbor without one."""
     neighbors: dict[str, str] = {}
     for entry in document.entries:
         if entry.context != router:
@@ -180,6 +186,7 @@ def _groups(document: FrrDocument) -> set[str | None]:
 
 
 def _families(document: FrrDocument, router: str) -> list[str]:
+    """Return the contexts of a router's address families; IPv4 unicast if it states none."""
     start = f"{router}{JOIN}address-family "
     contexts = dict.fromkeys(entry.context for entry in document.entries if entry.context.startswith(start))
     return [*contexts] or [f"{start}ipv4 unicast"]
@@ -197,11 +204,11 @@ def _is_active_by_default(document: FrrDocument, context: str) -> bool:
     )
 
 
-def _map_of(lines: Iterable[str], name: str, way: str) -> str:
+def _map_of(lines: Iterable[str], name: str, direction: str) -> str:
     """Return the route-map that a neighbor or group has in one direction, empty if it has none."""
     for line in lines:
         match line.split():
-            case ["neighbor", peer, "route-map", route_map, *_, last] if peer == name and last == way:
+            case ["neighbor", peer, "route-map", route_map, *_, last] if peer == name and last == direction:
                 return route_map
     return ""
 
@@ -213,7 +220,7 @@ def _removals(entries: Iterable[FrrEntry]) -> list[FrrEntry]:
     for entry in entries:
         bound = binding(entry)
         if bound is not None and bound.own:
-            command = f"neighbor {bound.peer} route-map {bound.own} {bound.way}"
+            command = f"neighbor {bound.peer} route-map {bound.own} {bound.direction}"
             commands.append(FrrEntry(entry.context, command))
         elif bound is not None:
             # Without a route-map of its own a member uses its group's.

@@ -17,28 +17,30 @@ MAP_PREFIX = "DRAINED-"
 OWN_PREFIX = "DRAINED-OWN-"
 """Begins the name where the neighbor had a route-map of its own, which comes back with the undrain."""
 _MAP = re.compile(rf"(no )?route-map {MAP_PREFIX}\S+")
-_BINDING = re.compile(rf"(no )?neighbor (?P<peer>\S+) route-map (?P<map>{MAP_PREFIX}\S+) (?P<way>in|out)$")
+_BINDING = re.compile(rf"(no )?neighbor (?P<peer>\S+) route-map (?P<map>{MAP_PREFIX}\S+) (?P<direction>in|out)$")
 
 
-def map_name(own: str, inherited: str, way: str) -> str:
-    """Return the name of the route-map that takes the place of a neighbor's own, of its group's, or of none.
+def map_name(own: str, inherited: str, direction: str) -> str:
+    """Return the name of our route-map that takes the place of a neighbor's ``own`` one or of its group's.
 
-    The group's stays bound to the group, where SONiC's TSA finds it by the V4 or V6 in its name, so ours, which calls
-    it, hides these letters: TSA and TSB act on the one, drain and undrain on the other, in any order.
+    ``own`` and ``inherited`` are empty if the neighbor or its group has none; then the name is that of the direction.
+    SONiC's TSA changes every route-map with V4 or V6 in its name, also the group's, which ours calls. In our name these
+    letters are lowered, so that TSA and TSB change the group's, drain and undrain ours, in any order.
     """
     if own:
         return f"{OWN_PREFIX}{own}"
-    return MAP_PREFIX + (inherited.replace("V4", "v4").replace("V6", "v6") or way.upper())
+    hidden_from_tsa = inherited.replace("V4", "v4").replace("V6", "v6")
+    return MAP_PREFIX + (hidden_from_tsa or direction.upper())
 
 
 @dataclass(frozen=True, slots=True)
 class DrainBinding:
-    """A neighbor that a drain gives one of our route-maps, in the direction ``way`` (``in`` or ``out``)."""
+    """A neighbor to which a drain binds one of our route-maps; ``direction`` is ``in`` or ``out``."""
 
     context: str
     peer: str
     route_map: str
-    way: str
+    direction: str
 
     @property
     def own(self) -> str:
@@ -55,25 +57,26 @@ def binding(entry: FrrEntry) -> DrainBinding | None:
     match = _BINDING.match(entry.line)
     if match is None:
         return None
-    return DrainBinding(entry.context, match["peer"], match["map"], match["way"])
+    return DrainBinding(entry.context, match["peer"], match["map"], match["direction"])
 
 
 class ReplacedMap(NamedTuple):
-    """A place where a drain binds a route-map of ours: a neighbor in an address family, ``in`` or ``out``."""
+    """Where a drain binds a route-map of ours: to a neighbor in an address family, ``in`` or ``out``."""
 
     context: str
     peer: str
-    way: str
+    direction: str
 
 
 def replaced_maps(drain: Iterable[FrrEntry]) -> set[ReplacedMap]:
-    """Return the places where these lines of a drain bind route-maps."""
+    """Return the neighbors, families and directions in which these lines of a drain bind route-maps of ours."""
     bindings = map(binding, drain)
-    return {ReplacedMap(bound.context, bound.peer, bound.way) for bound in bindings if bound is not None}
+    return {ReplacedMap(bound.context, bound.peer, bound.direction) for bound in bindings if bound is not None}
 
 
 def is_drain_line(context: str, line: str) -> bool:
     """Tell whether a line (or its ``no``) drains, or is in a route-map that does."""
+    # Substrings spare nearly all lines the patterns.
     if MAP_PREFIX not in line and MAP_PREFIX not in context and not line.endswith(WHOLE_LINE):
         return False
     if _MAP.match(context):
@@ -86,9 +89,9 @@ def is_drain_line(context: str, line: str) -> bool:
 
 
 def separate(entries: Iterable[FrrEntry]) -> tuple[list[FrrEntry], list[FrrEntry]]:
-    """Return the configuration without the drain, and the lines that drain.
+    """Return the lines without those that drain, and the lines that drain.
 
-    The configuration has a neighbor's own route-map again if the drain replaced it.
+    Where the drain replaced a neighbor's own route-map, the first part has that binding again.
     """
     configuration: list[FrrEntry] = []
     drain: list[FrrEntry] = []
@@ -99,6 +102,6 @@ def separate(entries: Iterable[FrrEntry]) -> tuple[list[FrrEntry], list[FrrEntry
         drain.append(entry)
         bound = binding(entry)
         if bound is not None and bound.own:
-            own_binding = f"neighbor {bound.peer} route-map {bound.own} {bound.way}"
+            own_binding = f"neighbor {bound.peer} route-map {bound.own} {bound.direction}"
             configuration.append(FrrEntry(entry.context, own_binding))
     return configuration, drain

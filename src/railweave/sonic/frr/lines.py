@@ -38,7 +38,7 @@ SINGLE_VALUED = tuple(
         r"(?P<slot>neighbor \S+ timers) \d",
         r"(?P<slot>neighbor \S+ peer-group) \S",
         r"(?P<slot>neighbor \S+ interface)( |$)",
-        r"(?P<slot>neighbor \S+ (route-map|prefix-list|filter-list|distribute-list)) \S+(?P<way> (in|out))$",
+        r"(?P<slot>neighbor \S+ (route-map|prefix-list|filter-list|distribute-list)) \S+(?P<suffix> (in|out))$",
         r"(?P<slot>neighbor \S+ unsuppress-map) ",
         r"(?P<slot>neighbor \S+ bfd)( \d|$)",
         r"(?P<slot>neighbor \S+ (bfd profile|attribute-unchanged|remove-private-AS|shutdown rtt))( |$)",
@@ -46,12 +46,12 @@ SINGLE_VALUED = tuple(
         r"(?P<slot>network \S+)( |$)",
         r"(?P<slot>redistribute \S+)( |$)",
         r"(?P<slot>(ip|ipv6) route \S+ \S+( (?!tag |nexthop-vrf |vrf |table |onlink|label |color |bfd)[A-Za-z]\S*)?)"
-        r"( tag \d+)?( \d+)?(?P<way>( nexthop-vrf \S+)?( vrf \S+)?( table \S+)?( onlink)?)( |$)",
+        r"( tag \d+)?( \d+)?(?P<suffix>( nexthop-vrf \S+)?( vrf \S+)?( table \S+)?( onlink)?)( |$)",
         r"(?P<slot>aggregate-address \S+)( |$)",
         r"(?P<slot>(ip|ipv6) prefix-list \S+ seq \d+) ",
         r"(?P<slot>(ip |ipv6 )?access-list \S+ seq \d+) ",
         r"(?P<slot>bgp (as-path access-list|(large-|ext)?community-list (standard|expanded)?) \S+ seq \d+) ",
-        r"(?P<slot>route-map \S+) (permit|deny)(?P<way> \d+)$",
+        r"(?P<slot>route-map \S+) (permit|deny)(?P<suffix> \d+)$",
         r"(?P<slot>(ip|ipv6) protocol \S+ route-map) ",
         r"(?P<slot>(ip|ipv6) prefix-list \S+ description) ",
         r"(?P<slot>match (ip|ipv6) (address|next-hop|route-source)( prefix-list| prefix-len| address| type)?)( |$)",
@@ -214,7 +214,7 @@ def _known_slot(line: str) -> str:
     for pattern in SINGLE_VALUED:
         match = pattern.match(line)
         if match:
-            return match["slot"] + (match.groupdict().get("way") or "")
+            return match["slot"] + (match.groupdict().get("suffix") or "")
     return ""
 
 
@@ -224,10 +224,12 @@ _EXCLUSIVE = re.compile(r"(?P<command>neighbor \S+) (ebgp-multihop|ttl-security)
 
 @lru_cache(maxsize=4096)
 def command_of(line: str) -> str:
-    """Return the first words of a line without a known slot; empty for one with a slot that excludes no other slot.
+    """Return the command of a line: its first two words, or three if it is a neighbor's.
 
-    FRR's ``no`` may remove all values of such a command. So an old line is removed before a new line of the same
-    command is added: FRR 8.4.4 and 10.3 would also forget the new value with the old one (run).
+    Empty for a line with a known slot, for one that opens a block, and for one that defines a neighbor. Settings that
+    exclude each other have one command in common. FRR's ``no`` may remove all values of such a command. So an old line
+    is removed before a new line of the same command is added: FRR 8.4.4 and 10.3 would also forget the new value with
+    the old one (run).
     """
     exclusive = _EXCLUSIVE.match(line)
     if exclusive:
@@ -310,22 +312,23 @@ def neighbor_of(line: str) -> str | None:
 def negated(line: str) -> str:
     """Return the command that removes ``line``."""
     if line.startswith("no "):
-        return line[3:]
+        return line.removeprefix("no ")
     timer = _BFD_TIMER.match(line)
     if timer is not None:
+        # Writing the default removes the line in every release.
         return f"{timer['name']} {_BFD_DEFAULTS[timer['name']]}"
-    short = _REMOVED_WITHOUT_SECRET.match(line) or _REMOVED_BY_FEWER_WORDS.match(line)
-    if short:
-        return f"no {short['kept']}"
+    shortened = _REMOVED_WITHOUT_SECRET.match(line) or _REMOVED_BY_FEWER_WORDS.match(line)
+    if shortened:
+        return f"no {shortened['kept']}"
     return f"no {line}"
 
 
 # The lines of a switch are put in order some thirty times in a provisioning.
 @lru_cache(maxsize=4096)
 def rank(entry: FrrEntry) -> tuple[int, int, int]:
-    """Return the place of a line in a file that FRR reads from the top: lines before the lines that refer to them.
+    """Return the sort key by which lines come before the lines that refer to them.
 
-    The three parts are the kind of the top-level line, the depth, and the kind of the line itself.
+    Its parts are the kind of the top-level line, the depth of the line, and the kind of the line itself.
     """
     # In an address family a neighbor's policies (_LINE_RANK) come before its activation, so that no route passes
     # in between.

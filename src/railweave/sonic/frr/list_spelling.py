@@ -15,9 +15,12 @@ from railweave.sonic.frr.words import (
 
 
 def route_words(words: list[str]) -> list[str]:
-    """Return a static route: tag before distance, then the other options in FRR's order, defaults left out."""
+    """Return a line that begins with ``ip`` or ``ipv6`` as FRR prints it.
+
+    A static route has its tag before its distance, then the other options in FRR's order, and no defaults.
+    """
     if words[1:2] not in (["route"], ["mroute"]) or len(words) < 4:
-        return _list_or_protocol(words)
+        return _prefix_list_entry(words)
     head = words[:2]
     prefix = network(words[2])
     rest = words[3:]
@@ -43,7 +46,10 @@ _ROUTE_DEFAULTS = (["1"], ["nexthop-vrf", "default"], ["vrf", "default"])
 
 
 def _route_options(words: list[str]) -> list[str]:
-    """Return the options of a route in FRR's order, without defaults; from an unknown word on they stay as they are."""
+    """Return the options of a route in FRR's order, without defaults.
+
+    From the first unknown word on all words stay as they are, at the end.
+    """
     options: dict[str, list[str]] = {}
     rest = words
     while rest:
@@ -83,8 +89,11 @@ def _option_length(name: str, words: list[str]) -> int:
     return length
 
 
-def _list_or_protocol(words: list[str]) -> list[str]:
-    """Return a line of a prefix list: its network masked, ``ge`` before ``le``, all prefixes as ``any``."""
+def _prefix_list_entry(words: list[str]) -> list[str]:
+    """Return a line of a prefix list with its network masked, ``ge`` before ``le``, and all prefixes as ``any``.
+
+    Other lines stay as they are.
+    """
     if words[1:2] != ["prefix-list"] or len(words) < 5 or "description" in words[3:4]:
         return words
     head, rest = numbered_entry(words, 3)
@@ -104,9 +113,9 @@ def _list_or_protocol(words: list[str]) -> list[str]:
 
 
 def numbered_entry(words: list[str], name_end: int) -> tuple[list[str], list[str]]:
-    """Return the words of a list's entry up to its number, which loses leading zeros, and the words after it.
+    """Return the words of a list's entry in two parts: up to its number, and the words after it.
 
-    The list's name ends before ``name_end``; the number is optional.
+    The number loses leading zeros; an entry may have none. The list's name ends before the index ``name_end``.
     """
     name = words[:name_end]
     rest = words[name_end:]

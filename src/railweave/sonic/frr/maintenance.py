@@ -32,7 +32,11 @@ class Maintenance(StrEnum):
 
 
 def maintenance_of(entries: Iterable[FrrEntry], lines: Iterable[FrrEntry], *, tsa_enabled: bool) -> Maintenance:
-    """Return the state of a switch whose FRR has ``entries`` and TSA's ``lines``."""
+    """Return the maintenance mode of a switch by its FRR and by CONFIG_DB.
+
+    ``entries`` are the lines of FRR's configuration, ``lines`` those that TSA wrote, and ``tsa_enabled`` is the field
+    of CONFIG_DB.
+    """
     matches = [_ENTRY.match(entry.line) for entry in lines]
     maps_with_tsa = {match["name"] for match in matches if match}
     # The route-maps that TSA would change.
@@ -47,7 +51,7 @@ def maintenance_of(entries: Iterable[FrrEntry], lines: Iterable[FrrEntry], *, ts
 
 
 def separate_maintenance(entries: list[FrrEntry]) -> tuple[list[FrrEntry], list[FrrEntry]]:
-    """Return the configuration without TSA, and the lines that TSA wrote."""
+    """Return the lines without those that TSA wrote, and the lines that TSA wrote."""
     # Nearly no switch is in maintenance; every one is parsed.
     if not any(entry.line.endswith(" deny 40") for entry in entries):
         return entries, []
@@ -62,7 +66,10 @@ def separate_maintenance(entries: list[FrrEntry]) -> tuple[list[FrrEntry], list[
 
 
 def _isolated_maps(entries: Iterable[FrrEntry]) -> set[str]:
-    """Return the route-maps that have all of TSA's entries: a single one of these entries may be anybody's."""
+    """Return the names of the route-maps that have all of TSA's entries.
+
+    A single one of these entries may be anybody's.
+    """
     entries_found: dict[str, set[str]] = {}
     loopback_matched: set[str] = set()
     for entry in entries:
@@ -85,6 +92,10 @@ def _shifted_maps(entries: Iterable[FrrEntry]) -> frozenset[str]:
 
 
 def maintenance_pattern(entries: Iterable[FrrEntry]) -> str:
-    """Return a pattern of the lines that TSA may write or TSB delete, each with its contexts before it."""
+    """Return a regular expression for the lines that TSA may write or TSB delete, each with its contexts before it.
+
+    ``entries`` are the lines of FRR's configuration, whose route-maps TSA would change.
+    """
+    # A pattern without alternatives would match every name; (?!) matches nothing.
     names = "|".join(map(re.escape, sorted(_shifted_maps(entries)))) or "(?!)"
     return rf"route-map (?:{names}) (?:{'|'.join(sorted(_ENTRIES))})(?:{JOIN}|$)"

@@ -40,7 +40,10 @@ def is_never_printed(line: str) -> bool:
 
 
 def without_negations(entries: Iterable[FrrEntry]) -> dict[FrrEntry, None]:
-    """Return the lines, as an ordered set, without ``no`` forms that FRR does not print and what they remove above."""
+    """Return the lines without the ``no`` forms that FRR does not print, and without the lines that these remove.
+
+    A ``no`` form removes lines above itself. The result is an ordered set: a mapping to None.
+    """
     remaining: dict[FrrEntry, None] = {}
     for entry in entries:
         if is_never_printed(entry.line):

@@ -4,7 +4,7 @@ from railweave.sonic.frr.words import Respell, address, as_number, number, numbe
 
 
 def spelled_neighbor(line: str, words: list[str]) -> str:
-    """Return a line of a neighbor, which consists of ``words``, as FRR prints it."""
+    """Return a line of a neighbor as FRR prints it; ``words`` are the words of ``line``."""
     match words:
         case [_, name, command, *_]:
             respell = _NEIGHBOR.get(command)

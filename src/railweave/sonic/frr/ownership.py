@@ -100,7 +100,7 @@ class FrrScope:
         return tuple(entry for entry in self.running.entries if entry not in foreign)
 
     def beside(self, target: FrrDocument) -> FrrDocument:
-        """Return our lines of ``target`` together with the running unmanaged ones."""
+        """Return ``target`` with only our lines, followed by the unmanaged lines that are running."""
         our_lines = target.entries
         if target is not self.intended:
             our_lines = FrrScope(target, self.intended, self.sonic_peers).owned
@@ -111,17 +111,21 @@ class FrrScope:
         return replace(target, entries=tuple(dict.fromkeys((*our_lines, *unmanaged_lines))))
 
     def _in_instance(self, entry: FrrEntry, router: str) -> FrrEntry:
-        """Return an unmanaged line in the instance ``router``, which may have another AS number than the running."""
+        """Return an unmanaged line; if it is in an instance of ours, it is moved into the instance ``router``.
+
+        That instance may have another AS number than the running one. ``router`` is empty if there is none.
+        """
         header, *inner = entry.path or ("",)
         if header in self._instances and router:
             return FrrEntry(JOIN.join((router, *inner)), entry.line)
         return entry
 
     def is_in_our_instance(self, entry: FrrEntry) -> bool:
-        """Tell whether a line stands in a BGP instance of ours."""
+        """Tell whether a line is inside a BGP instance of ours."""
         return bool(entry.context) and entry.path[0] in self._instances
 
     def _is_ours(self, entry: FrrEntry) -> bool:
+        """Tell whether a line is ours, by its BGP instance, by the name of its list or route-map, or by its setting."""
         top = _top_line(entry)
         if _ROUTER.match(top):
             if top not in self._instances:
@@ -136,14 +140,17 @@ class FrrScope:
         return self._is_setting(entry) or self._is_announcement(entry)
 
     def _is_our_object(self, name: str) -> bool:
+        """Tell whether a list or route-map is ours. Where SONiC writes FRR's configuration, so are its own."""
         if name in self._stated_objects or _OWN_OBJECT.fullmatch(name):
             return True
         return self.sonic_peers is not None and _SONIC_OBJECT.fullmatch(name) is not None
 
     def _is_ours_in_instance(self, entry: FrrEntry) -> bool:
+        """Tell whether a line inside a BGP instance of ours is ours too."""
         peer = neighbor_of(entry.line)
         if peer is not None:
             return peer in self._peers
+        # Where SONiC writes the instance, all other lines are ours except listen ranges of foreign peer groups.
         if self.sonic_peers is not None:
             listens = _LISTEN.match(entry.line)
             return listens is None or listens["group"] in self._peers
@@ -160,6 +167,7 @@ class FrrScope:
         return any(pool.network.version == 6 for pool in self._pools)
 
     def _is_setting(self, entry: FrrEntry) -> bool:
+        """Tell whether a line makes a setting that our files state, with any value and in any BGP instance."""
         bare = entry.line.removeprefix("no ")
         if _OWN_SETTING.match(bare):
             return True
@@ -188,7 +196,10 @@ class FrrScope:
         return nic is not None and any(_within(nic, block) for block in self._nic_blocks)
 
     def _used_by(self, foreign: Iterable[FrrEntry], extra: Iterable[FrrEntry]) -> set[FrrEntry]:
-        """Return lines of our lists and route-maps that the intent no longer has, but that ``foreign`` lines name."""
+        """Return the lines of lists and route-maps that the intent no longer has but that ``foreign`` lines name.
+
+        Lists and route-maps that these name in turn are returned as well. ``extra`` are the lines to choose from.
+        """
         removable: dict[str, list[FrrEntry]] = {}
         for entry in extra:
             name = _object_name(_top_line(entry))
@@ -221,6 +232,7 @@ class FrrScope:
 
     @cached_property
     def _groups(self) -> frozenset[str | None]:
+        """Return the peer groups that are ours: those of the tiers, and those of the intended file."""
         named = (entry.line.split()[1] for entry in self.intended.entries if entry.line.endswith(" peer-group"))
         return GROUPS.union(named)
 
@@ -233,7 +245,10 @@ class FrrScope:
         return frozenset((stated | groups | members) - {None})
 
     def _is_member(self, entry: FrrEntry, groups: set[str | None]) -> bool:
-        """Tell whether a line defines a peer group of SONiC's, or puts a neighbor into one of SONiC's or ours."""
+        """Tell whether a line puts a neighbor into one of ``groups``, or defines one of them.
+
+        Where SONiC writes FRR's configuration, its own peer groups count too.
+        """
         group = membership(entry.line)
         if group is None and entry.line.endswith(" peer-group"):
             group = entry.line.split()[1]

@@ -23,9 +23,9 @@ _INSIDE = (
 
 
 def read_lines(text: str) -> Iterator[FrrEntry]:
-    """Yield every line in its context and in the spelling of ``spelling``, without comments and exits.
+    """Yield every line of FRR text in its context, spelled as FRR prints it, without comments and exits.
 
-    Indentation gives the context, and where there is none the words do, as in vtysh itself.
+    Indentation gives the context; in text without indentation the words do, as in vtysh itself.
     """
     # The indentation and text of the lines that may be contexts of the next one, outermost first.
     stack: list[tuple[int, str]] = []
@@ -65,7 +65,7 @@ def _drop_other_contexts(stack: list[tuple[int, str]], indent: int, line: str) -
 # A switch's texts are read one after the other, and have most of their lines in common.
 @lru_cache(maxsize=8192)
 def _read(raw: str) -> tuple[int, str]:
-    """Return the indentation of a line and its normalized text, which is empty for a comment."""
+    """Return the indentation of a line and the line as FRR prints it; the line is empty for a comment."""
     line = " ".join(raw.split())
     if not line or line[0] in "!#":
         return 0, ""
@@ -74,7 +74,10 @@ def _read(raw: str) -> tuple[int, str]:
 
 @lru_cache(maxsize=8192)
 def _entry(context: str, line: str) -> FrrEntry:
-    """Return a line in the context in which FRR prints it."""
+    """Return a line in the context in which FRR prints it.
+
+    A route of a VRF is moved into the VRF's block, and a router's line of IPv4 unicast into that address family.
+    """
     if not context:
         in_vrf = _ROUTE_IN_VRF.match(line)
         if in_vrf:

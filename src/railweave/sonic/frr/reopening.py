@@ -26,7 +26,10 @@ _OF_ALL = re.compile(
 
 
 class OpenSession(NamedTuple):
-    """A session that has to open again; ``timers_only``: only for timers, whose values in force FRR shows."""
+    """A session that has to open again.
+
+    ``timers_only`` tells that only its timers changed; FRR shows the values of timers that are in force.
+    """
 
     vrf: str
     peer: str
@@ -42,7 +45,10 @@ def is_taken_at_open(line: str) -> bool:
 def sessions_to_open_again(
     removed: Sequence[FrrEntry], added: Sequence[FrrEntry], running: FrrDocument | None
 ) -> tuple[OpenSession, ...]:
-    """Return the sessions of ``running`` that do not adopt these changed lines, in its order."""
+    """Return the sessions of ``running`` that adopt some of these changed lines only when they open again.
+
+    They are in the order of ``running``. Without a known configuration there are none.
+    """
     lines = (*removed, *added)
     changed = [entry for entry in lines if is_taken_at_open(entry.line)]
     if not changed or running is None:
@@ -62,7 +68,7 @@ def _created(lines: Iterable[FrrEntry]) -> set[RouterNeighbor | None]:
 
 
 def _session_to_open(changed: Iterable[FrrEntry], neighbor: RouterNeighbor, group: str) -> OpenSession | None:
-    """Return the session of a neighbor if ``changed`` lines concern it or its group; else None."""
+    """Return the session of a neighbor if some of the ``changed`` lines concern it or its group, else None."""
     entries = [entry for entry in changed if _concerns(entry, neighbor, group)]
     if not entries:
         return None

@@ -62,7 +62,7 @@ def has_more_beside(line: str) -> bool:
 
 
 def beside(entry: FrrEntry) -> tuple[FrrEntry, ...]:
-    """Return the lines that FRR prints for a line, in its order."""
+    """Return the lines that FRR prints for a line, in the order in which it prints them; mostly the line itself."""
     line = entry.line
     if line.startswith("echo-interval "):
         return _both_echoes(entry)
@@ -72,8 +72,13 @@ def beside(entry: FrrEntry) -> tuple[FrrEntry, ...]:
 
 
 def _both_echoes(entry: FrrEntry) -> tuple[FrrEntry, ...]:
-    interval = number(entry.line.rpartition(" ")[2])
-    return tuple(FrrEntry(entry.context, f"echo {way}-interval {interval}") for way in ("transmit", "receive"))
+    """Return the lines of both directions that FRR prints for ``echo-interval``."""
+    _, _, interval_text = entry.line.rpartition(" ")
+    interval = number(interval_text)
+    return (
+        FrrEntry(entry.context, f"echo transmit-interval {interval}"),
+        FrrEntry(entry.context, f"echo receive-interval {interval}"),
+    )
 
 
 def _beside_neighbor(entry: FrrEntry) -> tuple[FrrEntry, ...]:
@@ -101,7 +106,7 @@ def _beside_neighbor(entry: FrrEntry) -> tuple[FrrEntry, ...]:
 def spelled(line: str) -> str:
     """Return a line as FRR prints it."""
     if line.startswith("no "):
-        return f"no {spelled(line[3:])}"
+        return f"no {spelled(line.removeprefix('no '))}"
     words = line.split(" ")
     if words[0] == "neighbor":
         return spelled_neighbor(line, words)
@@ -112,6 +117,7 @@ def spelled(line: str) -> str:
 
 
 def _set(words: list[str]) -> list[str]:
+    """Return a ``set`` of a route-map with its values as FRR prints them."""
     if len(words) < 3 or words[1] not in _SETS:
         return words
     return [*words[:2], *_SETS[words[1]](words[2:])]
@@ -129,6 +135,7 @@ def _set_aggregator(words: list[str]) -> list[str]:
 
 
 def _match(words: list[str]) -> list[str]:
+    """Return a ``match`` of a route-map with its values as FRR prints them."""
     if words[1:2] == ["peer"]:
         return [*words[:2], *map(address, words[2:])]
     if words[1:3] == ["evpn", "route-type"]:
@@ -147,6 +154,7 @@ _ROUTE_TYPES = {"1": "ead", "2": "macip", "3": "multicast", "4": "es", "5": "pre
 
 
 def _router(words: list[str]) -> list[str]:
+    """Return a ``router bgp`` with a plain AS number and without the default VRF; another router as it is."""
     if words[1:2] != ["bgp"]:
         return words
     words = [*words[:2], *map(as_number, words[2:3]), *words[3:]]
@@ -159,15 +167,15 @@ def _router(words: list[str]) -> list[str]:
 _SESSION_OPTIONS = {"multihop": 1, "local-address": 2, "vrf": 2, "interface": 2}
 
 
-def _session(words: list[str]) -> list[str]:
-    # ``peer`` opens a session of BFD.
+def _bfd_peer(words: list[str]) -> list[str]:
+    """Return a ``peer``, which opens a session of BFD, with its options in FRR's order and without the default VRF."""
     ordered = ordered_options(words[2:], _SESSION_OPTIONS)
     if ordered is None:
         return words
     if "vrf" in ordered:
-        at = ordered.index("vrf")
-        if ordered[at : at + 2] == ["vrf", "default"]:
-            del ordered[at : at + 2]
+        index = ordered.index("vrf")
+        if ordered[index : index + 2] == ["vrf", "default"]:
+            del ordered[index : index + 2]
     return ["peer", address(words[1]), *map(address, ordered)]
 
 
@@ -221,7 +229,7 @@ _WRITTEN: dict[str, Respell] = {
     "coalesce-time": numbers,
     "read-quanta": numbers,
     "write-quanta": numbers,
-    "peer": _session,
+    "peer": _bfd_peer,
     "router": _router,
     "route-map": _route_map,
     "continue": _continue,

@@ -45,7 +45,7 @@ _Peers = Mapping[tuple[str, str], _Peer]
 
 
 def with_whole_definitions(entries: Sequence[FrrEntry]) -> Sequence[FrrEntry]:
-    """Return the lines with one line for what defines an unnumbered neighbor."""
+    """Return the lines with the definition of each unnumbered neighbor as FRR prints it, in one line if it can."""
     # Most switches have numbered links, and a substring is found faster than a pattern.
     if not any(" interface" in entry.line for entry in entries):
         return entries
@@ -59,7 +59,7 @@ def with_whole_definitions(entries: Sequence[FrrEntry]) -> Sequence[FrrEntry]:
 
 
 def _peers(entries: Sequence[FrrEntry]) -> _Peers:
-    """Return the neighbors that lines define, each with its group and AS from lines of their own, too."""
+    """Return the unnumbered neighbors, each with the group and the AS number that any of its lines states."""
     peers: dict[tuple[str, str], _Peer] = {}
     for entry in entries:
         match = _DEFINITION.match(entry.line)
@@ -77,16 +77,19 @@ def _peers(entries: Sequence[FrrEntry]) -> _Peers:
 
 
 def _with_setting(peer: _Peer, setting: re.Match[str]) -> _Peer:
+    """Return a neighbor with the group or AS number that a match of ``_SETTING`` has."""
     group = setting["group"] or peer.group
     asn = setting["asn"] or peer.asn
     return replace(peer, group=group, asn=asn)
 
 
 def _printed(entry: FrrEntry, peers: _Peers) -> Iterator[FrrEntry]:
-    """Yield the lines that FRR prints for a line: none if the definition of its neighbor has it."""
+    """Yield the lines that FRR prints for a line; none if the definition of its neighbor says the same."""
     definition = _DEFINITION.match(entry.line)
     if definition:
-        yield from (FrrEntry(entry.context, line) for line in peers[entry.context, definition["name"]].lines())
+        peer = peers[entry.context, definition["name"]]
+        for line in peer.lines():
+            yield FrrEntry(entry.context, line)
         return
     setting = _SETTING.match(entry.line)
     if setting is None or (entry.context, setting["name"]) not in peers:

@@ -30,7 +30,7 @@ def _without_replaced_maps(document: FrrDocument) -> Iterator[FrrEntry]:
     replaced = replaced_maps(document.drain)
     for entry in document.entries:
         match entry.line.split():
-            case ["neighbor", peer, "route-map", _, way] if (entry.context, peer, way) in replaced:
+            case ["neighbor", peer, "route-map", _, direction] if (entry.context, peer, direction) in replaced:
                 continue
         yield entry
 
@@ -61,7 +61,10 @@ def _drain_lines(document: FrrDocument) -> Iterator[FrrEntry]:
 
 
 def _sort_key(entry: FrrEntry) -> tuple[object, ...]:
-    """Return the sort key of a file: whole top-level blocks, and in each the plain lines before the inner contexts."""
+    """Return the sort key of a line in a file.
+
+    Blocks of the top level stay whole, and in each plain lines come before inner contexts.
+    """
     top_line = entry.path[0] if entry.context else entry.line
     kind, _, _ = rank(FrrEntry("", top_line))
     block = natural_key(top_line) if kind in _KINDS_OF_BLOCKS else ()
