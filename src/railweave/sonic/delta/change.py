@@ -79,6 +79,7 @@ class Edit:
             line = shown_frr(self.field or "")
             if line == self.field:
                 return self
+            # Before and after hold the line itself, or None.
             return replace(self, field=line, before=self.before and line, after=self.after and line)
         key = shown_key(self.table, self.key)
         before = self._shown_value(self.before)
@@ -88,6 +89,7 @@ class Edit:
         return replace(self, key=key, before=before, after=after)
 
     def _shown_value(self, value: Value | Fields | None) -> Value | Fields | None:
+        """Return the value before or after the edit with secrets hidden; the same object if it has none."""
         if value is None:
             return None
         if not isinstance(value, str | tuple):
@@ -101,16 +103,16 @@ class Edit:
         """Describe how the row, field or FRR line still differs from the edit, secrets hidden."""
         shown = self.shown
         if shown.table != FRR_TABLE:
-            place = f"{shown.table}|{shown.key} {shown.field or ''}".rstrip()
+            name = f"{shown.table}|{shown.key} {shown.field or ''}".rstrip()
         elif shown.key:
-            place = f"FRR {shown.key} / {shown.field}"
+            name = f"FRR {shown.key} / {shown.field}"
         else:
-            place = f"FRR {shown.field}"
+            name = f"FRR {shown.field}"
         if shown.op is Op.REMOVE:
-            return f"{place} is there"
+            return f"{name} is there"
         if shown.table == FRR_TABLE or shown.field is None:
-            return f"{place} is missing"
-        return f"{place} is {_text(shown.before) or 'missing'}, not {_text(shown.after)}"
+            return f"{name} is missing"
+        return f"{name} is {_text(shown.before) or 'missing'}, not {_text(shown.after)}"
 
     def __repr__(self) -> str:
         """Return the edit as ``shown``: a representation ends in logs and tracebacks."""
@@ -162,9 +164,10 @@ class Delta:
 
     @cached_property
     def shown(self) -> tuple[Change, ...]:
-        """Return the changes for people, secrets hidden: an FRR line that replaces another one is one update.
+        """Return the changes for people, with secrets hidden.
 
-        Such an update has the setting as its field, and the two lines as before and after.
+        Where one line of FRR replaces another, the removal and the addition are shown as one update. Its field is the
+        setting that the lines make, and the two lines are its before and after.
         """
         replacements = _replacements(self.changes)
         shown: list[Change] = []
@@ -209,7 +212,7 @@ def _setting(change: Change) -> _FrrSetting:
 
 
 def _replacements(changes: Sequence[Change]) -> dict[_FrrSetting, Change]:
-    """Return an update for each setting of which exactly one line is removed and one is added."""
+    """Return an update, by setting, for each setting of FRR of which exactly one line is removed and one added."""
     removed: dict[_FrrSetting, list[Change]] = {}
     added: dict[_FrrSetting, list[Change]] = {}
     for change in changes:
@@ -225,7 +228,7 @@ def _replacements(changes: Sequence[Change]) -> dict[_FrrSetting, Change]:
 
 
 def _replacement(removed: Change, added: Change) -> Change:
-    """Return the removal of a line and the addition of another one in its place as an update, secrets hidden."""
+    """Return the update that shows the removal of a line and the addition of another in its place, secrets hidden."""
     worst = max(removed.disruption, added.disruption, key=list(Disruption).index)
     context, setting = _setting(removed)
     return Change(

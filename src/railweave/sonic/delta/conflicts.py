@@ -24,8 +24,8 @@ _SHORT_PARENT = re.compile(r"Eth(?=[0-9])")
 class Conflict:
     """An unmanaged row ``TABLE|key`` that uses ``port``; ``edits`` would free the port.
 
-    For a line of FRR the table is ``frr``, the key the line with its contexts before it, and the port empty unless the
-    line is about one.
+    For a line of FRR ``table`` is ``frr``, and ``key`` is the line with its contexts before it. ``port`` is empty
+    unless the line shuts a port.
     """
 
     table: str
@@ -55,7 +55,7 @@ class Conflict:
 
 
 def find_conflicts(running: ConfigDb, scope: Scope, needed: Collection[str]) -> tuple[Conflict, ...]:
-    """Return the rows in the way. ``needed`` are the ports that the fabric routes on or shuts."""
+    """Return the unmanaged rows in the way. ``needed`` are the ports that the fabric routes on, shuts or removes."""
     return (
         *_memberships(running, needed),
         *_sub_interfaces(running, needed),
@@ -65,6 +65,7 @@ def find_conflicts(running: ConfigDb, scope: Scope, needed: Collection[str]) -> 
 
 
 def _row_conflict(table: str, key: str, port: str, reason: str, fields: Fields) -> Conflict:
+    """Return the conflict of a whole row, which its removal resolves."""
     return Conflict(
         table=table,
         key=key,
@@ -98,7 +99,7 @@ def _mirrors(running: ConfigDb, needed: Collection[str]) -> Iterator[Conflict]:
 
 
 def _references(running: ConfigDb, scope: Scope) -> Iterator[Conflict]:
-    """Yield foreign rows that name a port which breakout removes."""
+    """Yield a conflict for each foreign row, or field of one, that names a port which breakout removes."""
     removed = scope.removed_ports
     if not removed:
         return
@@ -111,6 +112,7 @@ def _references(running: ConfigDb, scope: Scope) -> Iterator[Conflict]:
 
 
 def _may_refer(scope: Scope, table: str) -> bool:
+    """Tell whether foreign rows of a table that name a removed port are conflicts of ``_references``."""
     # Memberships and sub-interfaces are conflicts of their own, with other words.
     if owned_table(scope, table) or table in (*_MEMBER_TABLES, "VLAN_SUB_INTERFACE"):
         return False
@@ -119,6 +121,7 @@ def _may_refer(scope: Scope, table: str) -> bool:
 
 
 def _references_of_row(table: str, key: str, fields: Fields, removed: Collection[str]) -> Iterator[Conflict]:
+    """Yield the conflicts of one row: of the whole row if its key names a removed port, else of its fields."""
     for part in key.split("|"):
         if part in removed:
             yield _row_conflict(table, key, part, f"it belongs to {part}, which breakout removes", fields)
@@ -135,14 +138,14 @@ def _references_of_row(table: str, key: str, fields: Fields, removed: Collection
 
 
 def _members(value: Value) -> Sequence[str]:
-    """Return the members of a list, which may be a text with commas."""
+    """Return the members of a field: those of a list, or the parts of a text with commas."""
     if isinstance(value, str):
         return value.split(",")
     return value
 
 
 def _without_members(table: str, key: str, name: str, value: Value, removed_members: Collection[str]) -> Edit:
-    """Return the edit that takes members out of a field; the field is removed with its last one."""
+    """Return the edit that takes members out of a field; a field that would be empty is removed."""
     remaining = tuple(member for member in _members(value) if member not in removed_members)
     after: Value = remaining
     if isinstance(value, str):
@@ -158,7 +161,10 @@ _STATIC = re.compile(r"ip route (?P<prefix>\S+) ")
 
 
 def find_frr_conflicts(scope: FrrScope, needed: Collection[str]) -> Iterator[Conflict]:
-    """Yield the unmanaged lines of FRR in the way. ``needed`` are the ports that the fabric routes on or shuts."""
+    """Yield a conflict for each unmanaged line of FRR in the way.
+
+    ``needed`` are the ports that the fabric routes on, shuts or removes.
+    """
     fabric_prefixes = {_static_prefix(entry) for entry in scope.intended.entries} - {None}
     for entry in scope.unmanaged:
         prefix = _static_prefix(entry)
@@ -201,12 +207,16 @@ def _static_prefix(entry: FrrEntry) -> str | None:
 
 
 def _line_conflict(entry: FrrEntry, reason: str, lines: Iterable[FrrEntry], port: str = "") -> Conflict:
+    """Return the conflict of a line of FRR, which the removal of ``lines`` resolves."""
     key = JOIN.join((*entry.path, entry.shown))
     return Conflict(FRR_TABLE, key, port, reason, tuple(frr_edits(lines, ())))
 
 
 def planned_edits(conflicts: Collection[Conflict]) -> tuple[Edit, ...]:
-    """Return the edits that resolve all conflicts, one for each row, field or line."""
+    """Return the edits that resolve all conflicts, one for each row, field or line.
+
+    Of two edits of the same row, field or line the later one counts.
+    """
     edits: dict[tuple[str, str, str | None], Edit] = {}
     for conflict in conflicts:
         for edit in conflict.edits:

@@ -73,9 +73,9 @@ def diff(
     platform: str | None = None,
     remove_conflicting: bool = False,
 ) -> DeviceDiff:
-    """Return what turns ``running`` into ``intended``.
+    """Return the changes that turn ``running`` into ``intended``; with blockers there are none.
 
-    ``platform`` is the platform string of the intended model; a device with another one or none is refused.
+    ``platform`` is the platform string of the intended model; a device with another one or none gets a blocker.
     ``remove_conflicting`` plans the removal of conflicting unmanaged rows instead of reporting them as conflicts.
     """
     blockers = tuple(_blockers(running, platform))
@@ -112,13 +112,13 @@ def compare(
     remove_conflicting: bool = False,
     sharing: Sharing | None = None,
 ) -> ConfigComparison:
-    """Return `diff` of these values with the digest; ``running`` keeps the result of its last comparison.
+    """Return the result of `diff` for these values, with the digest of the running configuration.
 
-    ``sharing`` gives one object for equal deltas: every open session keeps its last reading, and a fabric of a thousand
-    switches has few different ones.
+    ``running`` keeps the result of its last comparison. ``sharing`` returns one object for equal deltas: every open
+    session keeps its last reading, and a fabric of a thousand switches has few different deltas.
     """
     options = (device, platform, remove_conflicting)
-    # Not the whole ConfigComparison is kept, which would refer back to ``running``.
+    # The whole ConfigComparison is not kept, because it would refer back to ``running``.
     kept: tuple[str, DeviceDiff] | None = running.last_comparison(intended, options)
     if kept is not None:
         sha256, difference = kept
@@ -134,6 +134,7 @@ def compare(
 def _difference(
     running: RunningConfig, frr: FrrDocument, intended: DeviceConfig, unprovisioned: bool, remove_conflicting: bool
 ) -> DeviceDiff:
+    """Return the difference of a device without blockers; ``frr`` is its running FRR configuration."""
     config_db = running.config_db
     intended_db = intended.config_db()
     scope = scope_of(config_db, intended_db)
@@ -186,6 +187,7 @@ def is_unprovisioned(device: str, running: RunningConfig) -> bool:
 
 
 def _blockers(running: RunningConfig, platform: str | None) -> Iterator[Blocker]:
+    """Yield why no change may be planned: FRR's configuration is unknown, or the device is of another platform."""
     if running.frr is None:
         yield Blocker(
             "FRR's running configuration is unknown: bgpraw is missing or empty",
@@ -206,6 +208,7 @@ def _blockers(running: RunningConfig, platform: str | None) -> Iterator[Blocker]
 
 
 def _row_edits(running: ConfigDb, intended: ConfigDb, scope: Scope) -> Iterator[Edit]:
+    """Yield the edits of rows, in no particular order; unmanaged rows get none."""
     for table in sorted(SPANNED & (running.keys() | intended.keys())):
         before = running.get(table, {})
         after = intended.get(table, {})
@@ -220,11 +223,11 @@ def _row_edits(running: ConfigDb, intended: ConfigDb, scope: Scope) -> Iterator[
 
 
 def _table_edits(table: str, running: Table, intended: Table, scope: Scope) -> Iterator[Edit]:
-    """Yield the edits of the rows that the intent states; rows that it does not state are left to the caller."""
+    """Yield the edits that bring the running rows of a table to those that the intent states; no row is removed."""
     fieldwise = is_fieldwise(table)
     for key, fields in intended.items():
         present = running.get(key)
-        # Nearly all rows of a deployed switch are equal, so that is asked first.
+        # Nearly all rows of a deployed switch are equal, so this is tested first.
         if present is fields or present == fields:
             continue
         if present is None:
@@ -268,16 +271,17 @@ def _shuts_port(edit: Edit) -> bool:
 
 
 def _treatments(edits: Sequence[Edit], running: RunningConfig, unprovisioned: bool) -> tuple[Treatment, ...]:
+    """Return the treatment of each edit: first provisioning is one reload."""
     if unprovisioned:
         return (RELOADED,) * len(edits)
     return treatments(edits, running.config_db)
 
 
 class _Reasons:
-    """Says why the edits of one device are made. A row's sentence is formatted once, for all edits of its fields."""
+    """Finds the reasons of one device's edits. A row's sentence is formatted once, for all edits of its fields."""
 
     def __init__(self, intended: DeviceConfig, edits: Iterable[Edit], removals: Iterable[Edit]) -> None:
-        """Take the edits of the device; ``removals`` are those of conflicting rows."""
+        """Take all edits of the device; ``removals`` are the edits that remove conflicting rows."""
         tables = {edit.table for edit in edits}
         self._rows = {(row.table, row.key): row for row in intended.rows if row.table in tables}
         self._removed = {(edit.table, edit.key) for edit in removals}
@@ -309,14 +313,14 @@ def _reason_of_line(edit: Edit) -> str:
 
 
 def sort_key(edit: Edit) -> tuple[object, ...]:
-    """Return the sort key of edits: tables by name, then FRR's lines, in each context removals first."""
+    """Return the sort key of an edit: tables come by name, then FRR's lines, in each context removals first."""
     if edit.table == FRR_TABLE:
         return True, "", natural_key(edit.key), (), edit.op is not Op.REMOVE
     return False, edit.table, natural_key(edit.key), natural_key(edit.field or ""), True
 
 
 def unmanaged_rows(running: RunningConfig, intended: DeviceConfig) -> dict[str, int]:
-    """Return how many rows of each table, and lines of FRR, are unmanaged and stay."""
+    """Return the number of unmanaged rows, which stay, by table; unmanaged lines count under ``FRR_TABLE``."""
     config_db = running.config_db
     intended_db = intended.config_db()
     lines = None
@@ -328,6 +332,7 @@ def unmanaged_rows(running: RunningConfig, intended: DeviceConfig) -> dict[str, 
 def _count_unmanaged(
     running: ConfigDb, intended: ConfigDb, scope: Scope, lines: FrrScope | None, removals: Iterable[Edit]
 ) -> dict[str, int]:
+    """Return the number of unmanaged rows by table, and of lines if ``lines`` are known, without the ``removals``."""
     removed = {(edit.table, edit.key, edit.field) for edit in removals}
     counts: Counter[str] = Counter()
     for table, key, fields in _unstated(running, intended):
@@ -341,7 +346,7 @@ def _count_unmanaged(
 
 
 def _is_unmanaged(scope: Scope, table: str, key: str, fields: Fields) -> bool:
-    """Tell whether a row that the intent does not state is an operator's."""
+    """Tell whether a row that the intent does not state belongs to others: neither to us nor to SONiC itself."""
     return not (is_ours(scope, table, key) or is_permanent(table, key) or is_made_by_sonic(table, key, fields))
 
 
@@ -349,7 +354,7 @@ _LOSSLESS_TABLES = ("PORT_QOS_MAP", "DSCP_TO_TC_MAP")
 
 
 def lossless_code_points(tables: ConfigDb) -> Mapping[int, str]:
-    """Return the priority of every code point that a port maps to a priority that it pauses."""
+    """Return the lossless code points with their priorities: those that a port maps to a priority that it pauses."""
     ports = tables.get("PORT_QOS_MAP", {})
     maps = tables.get("DSCP_TO_TC_MAP", {})
     # The ports of a switch have few combinations of map and paused priorities.
@@ -369,7 +374,7 @@ def changes_lossless(edits: Iterable[Edit]) -> bool:
 
 
 def lossless_removed(running: ConfigDb, intended: ConfigDb) -> tuple[int, ...]:
-    """Return the code points that are lossless in ``running``, but not in ``intended`` or on another priority."""
+    """Return the code points that are lossless in ``running``, and in ``intended`` lossy or on another priority."""
     after = lossless_code_points(intended)
     before = lossless_code_points(running)
     return tuple(sorted(dscp for dscp, priority in before.items() if after.get(dscp) != priority))

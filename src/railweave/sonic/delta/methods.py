@@ -26,7 +26,7 @@ a switch's (sonic-recorded timing); above it the same edits are written directly
 
 
 def classify(edit: Edit) -> Treatment:
-    """Return the treatment of one change on its own; ``treatments`` regards the device's other changes too."""
+    """Return the treatment of one change on its own; ``treatments`` considers the device's other changes too."""
     if edit.table == FRR_TABLE:
         return Treatment(line_disruption(edit.key, edit.field or "", edit.op), Method.FRR)
     if edit.table == "PORT" and edit.field == "admin_status":
@@ -41,7 +41,7 @@ def classify(edit: Edit) -> Treatment:
 
 
 def effect_is_unknown(change: Change) -> bool:
-    """Tell whether no rule says what SONiC's daemons do with a change before the next reload."""
+    """Tell whether it is unknown what SONiC's daemons do with a change before the next reload: no rule says it."""
     if change.method is Method.RELOAD or change.table == FRR_TABLE:
         return False
     if change.table == "PORT" and change.field == "admin_status":
@@ -84,7 +84,11 @@ def is_link_setting(edit: Edit) -> bool:
 
 
 def treatments(edits: Sequence[Edit], config_db: ConfigDb) -> tuple[Treatment, ...]:
-    """Return the treatment of each edit, given all edits of the device and its running tables."""
+    """Return the treatment of each edit, given all edits of the device and its running tables.
+
+    If one edit needs a reload, all are carried out by it. If there are too many patches, or if the configuration does
+    not accept any, patches become direct writes.
+    """
     new_neighbors = _new_neighbors(edits)
     clearing_edits = _clearing_edits(edits, config_db)
     single_treatments: list[Treatment] = []
@@ -131,7 +135,7 @@ def _place(edit: Edit) -> _Place:
 
 
 def _clearing_edits(edits: Sequence[Edit], config_db: ConfigDb) -> set[_Place]:
-    """Return the places of edits that clear groups or queues of rows that stay."""
+    """Return the places of the edits that clear priority groups or queues of rows that stay."""
     if not any(edit.table in SPANNED or edit.field == PFC_ENABLE for edit in edits):
         return set()
     after = tables_after(edits, config_db)
@@ -156,6 +160,7 @@ def written(treatment: Treatment) -> Treatment:
 
 
 def _watches_no_port(edit: Edit, config_db: ConfigDb) -> bool:
+    """Tell whether an edit is about the PFC watchdog of a port that the running tables do not have."""
     if edit.table != "PFC_WD" or is_permanent(edit.table, edit.key):
         return False
     return edit.key not in config_db.get("PORT", {})
@@ -186,7 +191,7 @@ def _owner(edit: Edit) -> RouterNeighbor | None:
 
 
 def _with_new_neighbors(edit: Edit, new_neighbors: set[RouterNeighbor | None]) -> Treatment:
-    """Return the treatment of one edit, which disturbs nothing if it only adds a line of a new neighbor."""
+    """Return the treatment of one edit on its own; an added line of one of ``new_neighbors`` disturbs nothing."""
     treatment = classify(edit)
     if edit.table == FRR_TABLE and edit.op is Op.ADD and _owner(edit) in new_neighbors:
         # A new neighbor has no session to lose.

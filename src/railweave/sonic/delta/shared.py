@@ -49,12 +49,13 @@ _SESSION_LINE = re.compile(r"router bgp\b|neighbor \S+ (remote-as|local-as|passw
 
 
 def shared_by(edit: Edit) -> Shared | None:
-    """Return what of an edit the switch has in common with neighbors; None if it is the switch's own."""
+    """Return what neighbors have in common that an edit changes; None if the edit is about the switch alone."""
     if edit.table == FRR_TABLE:
         return _shared_by_line(edit)
     if edit.table == "PORT" and edit.field == "mtu":
         return Shared.MTU
     shared = _SHARED_TABLES.get(edit.table)
+    # Other settings of a port, such as its description, are the switch's own.
     if shared is Shared.PORTS and not is_link_setting(edit):
         return None
     return shared
@@ -71,10 +72,11 @@ def _shared_by_line(edit: Edit) -> Shared:
 
 
 def far_devices(edit: Edit) -> Iterable[str]:
-    """Yield the devices at the far end that an edit of a cable names: the one before and the one after."""
+    """Yield the devices at the far end that an edit of ``DEVICE_NEIGHBOR`` names, before the edit and after it."""
     for value in (edit.before, edit.after):
         name: object = value
         if isinstance(value, Mapping):
+            # The edit is about the whole row.
             name = value.get("name")
         elif edit.field != "name":
             continue

@@ -92,9 +92,9 @@ Step = PatchStep | LoadStep | HdelStep | RecreateStep | VtyshStep | ClearStep | 
 
 
 def steps_of(delta: Delta, running: RunningConfig) -> tuple[Step, ...]:
-    """Return the steps that apply ``delta`` to a switch that runs ``running``; none where it changes nothing.
+    """Return the steps that apply ``delta`` to a switch that runs ``running``; none if it changes nothing.
 
-    Raises DocumentError where FRR's configuration would be needed and is unknown, or a reload would hang the switch.
+    Raises DocumentError if FRR's configuration is needed and unknown, or if a reload would hang the switch.
     """
     if delta.reloads:
         return (_reload(applied(delta, running)),)
@@ -102,9 +102,9 @@ def steps_of(delta: Delta, running: RunningConfig) -> tuple[Step, ...]:
 
 
 def undo_steps_of(delta: Delta, running: RunningConfig, reverting: Delta | None = None) -> tuple[Step, ...]:
-    """Return the steps that revert ``delta`` to ``running``: never a patch, which may be refused.
+    """Return the steps that bring a switch back to ``running`` after ``delta``. None is a patch, which may be refused.
 
-    ``reverting`` is the inverse of ``delta``, if the caller has it already.
+    ``reverting`` is the inverse of ``delta``, if the caller has it already. Raises DocumentError as ``steps_of`` does.
     """
     if delta.reloads:
         return (_reload(running),)
@@ -148,19 +148,22 @@ def _lists(values: Any) -> Any:
 
 
 class _GroupKey(NamedTuple):
-    """What edits that make one step have in common: their place within the phase (``order_key``), and the method."""
+    """What the edits of one step have in common: their place within the phase (``order_key``), and their method."""
 
     place: tuple[int, str]
     method: Method
 
 
 def _steps(delta: Delta, running: RunningConfig) -> tuple[Step, ...]:
+    """Return the steps of a delta without a reload, phase by phase."""
     row_changes = [change for change in delta if change.table != FRR_TABLE]
     groups = _groups(row_changes, running.config_db)
+    changes_frr = len(row_changes) < len(delta)
     tables = Tables(running.config_db)
     steps: list[Step] = []
     for phase in ChangePhase:
-        if phase is ChangePhase.REMOVE and len(row_changes) < len(delta):
+        # FRR needs the addresses of its neighbors: new ones are configured before, old ones are removed after it.
+        if phase is ChangePhase.REMOVE and changes_frr:
             steps.extend(_frr_steps(delta, running))
         for key in sorted(groups[phase]):
             steps.extend(_group_steps(key.method, groups[phase][key], tables))
@@ -187,6 +190,7 @@ def _groups(
 
 
 def _frr_steps(delta: Delta, running: RunningConfig) -> Iterator[Step]:
+    """Yield the step that changes FRR's lines, and the one that opens sessions again if some need it."""
     removed, added = lines_of(delta)
     yield VtyshStep(delta_text(removed, added))
     sessions = sessions_to_open_again(removed, added, running.frr_document)
@@ -206,6 +210,7 @@ def _recreate_step(recreation: Recreation) -> RecreateStep:
 
 
 def _group_steps(method: Method, group: Sequence[Edit | Recreation], tables: Tables) -> Iterator[Step]:
+    """Yield the steps of a group's edits, which are applied to ``tables``, then those of its recreations."""
     edits = [edit for edit in group if isinstance(edit, Edit)]
     edits.sort(key=lambda edit: (edit.table, natural_key(edit.key), edit.field or ""))
     if method is Method.PATCH:
@@ -251,7 +256,10 @@ def _json(value: Value | Fields | None) -> Any:
 
 
 def _write_steps(group: Sequence[Edit], tables: Tables) -> Iterator[Step]:
-    """Yield the steps that write edits to CONFIG_DB, and apply the edits to ``tables``."""
+    """Yield the steps that write edits to CONFIG_DB; the edits are applied to ``tables`` as well.
+
+    ``config load`` sets fields and removes rows; an HDEL then removes the fields that it leaves behind.
+    """
     document: dict[str, dict[str, Any]] = {}
     stale_fields: dict[tuple[str, str], list[str]] = {}
     for edit in group:
@@ -280,10 +288,10 @@ def _add_to_document(edit: Edit, document: dict[str, dict[str, Any]]) -> None:
 
 
 def _stale_field(edit: Edit, row: Mapping[str, Value] | None) -> str | None:
-    """Return the Redis field that ``config load`` would leave behind, None if it leaves none.
+    """Return the Redis field of ``row`` that ``config load`` would leave behind, None if it leaves none.
 
-    It only sets fields. So these stay: a removed field, the other form of a field that was or becomes a list, and the
-    placeholder of an empty row.
+    ``config load`` only sets fields. So these stay: a removed field, the other form of a field that was or becomes a
+    list, and the placeholder of an empty row.
     """
     if edit.field is None or row is None:
         return None
@@ -298,6 +306,10 @@ def _stale_field(edit: Edit, row: Mapping[str, Value] | None) -> str | None:
 
 
 def _reload(running: RunningConfig) -> ReloadStep:
+    """Return the reload after which a switch runs ``running``.
+
+    Raises DocumentError if the reload would hang the switch, or if FRR's configuration is unknown.
+    """
     metadata = running.config_db.get("DEVICE_METADATA", {}).get("localhost", {})
     missing = [name for name in RELOAD_NEEDS if not metadata.get(name)]
     if missing:
@@ -309,7 +321,10 @@ def _reload(running: RunningConfig) -> ReloadStep:
 
 
 def without_orphans(config_db: ConfigDb) -> ConfigDb:
-    """Return tables without rows that must not outlive their port: SONiC's own priority groups, PFC watchdogs."""
+    """Return tables without rows whose port does not exist and that must be removed together with their port.
+
+    These are SONiC's own priority groups and the PFC watchdogs.
+    """
     ports = config_db.get("PORT", {})
     remaining: dict[str, Mapping[str, Fields]] = dict(config_db)
     for table in ("BUFFER_PG", "PFC_WD"):
