@@ -20,9 +20,10 @@ def decides_access(table: str) -> bool:
 
 
 def access_tables(changes: Iterable[Change]) -> tuple[str, ...]:
-    """Return the tables of ``changes`` that decide who can log in.
+    """Return the tables of ``changes`` that decide who can log in, in alphabetical order.
 
-    Data-plane ACLs that the changes add do not count, nor does our own ACL (``sonic.render.edge_guard``).
+    Data-plane ACLs that the changes add do not count. Nor does our own ACL (``sonic.render.edge_guard``), unless the
+    changes bind it to the control plane.
     """
     decisive = _decisive(tuple(changes))
     data_plane_acls = {change.key for change in decisive if _adds_data_plane_acl(change)}
@@ -32,7 +33,10 @@ def access_tables(changes: Iterable[Change]) -> tuple[str, ...]:
 
 
 def _decisive(changes: tuple[Change, ...]) -> list[Change]:
-    """Return the changes of tables that decide who can log in, without those of our own ACL."""
+    """Return the changes of tables that decide who can log in.
+
+    Those of our own ACL are left out, unless a change is about its binding to the control plane.
+    """
     decisive = [change for change in changes if change.table in _DECIDES]
     if any(map(_binds_guard_to_control_plane, changes)):
         return decisive
@@ -44,6 +48,7 @@ def _adds_data_plane_acl(change: Change) -> bool:
 
 
 def _binds_guard_to_control_plane(change: Change) -> bool:
+    """Tell whether a change is about an ACL of ours that is of the control plane before or after it."""
     # Somebody may have bound our ACL to the control plane; then its rules decide like those of any other.
     if change.key not in EDGE_GUARDS:
         return False

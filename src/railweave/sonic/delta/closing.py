@@ -13,8 +13,8 @@ SERVER = "Server"
 class ClosingPort:
     """A port that is shut down or removed.
 
-    ``far_end`` is the device that DEVICE_NEIGHBOR named until now, empty where none. ``is_server`` says that it is a
-    GPU node whose DEVICE_NEIGHBOR_METADATA row the change removes too.
+    ``far_end`` is the device that a changed or removed row of DEVICE_NEIGHBOR named, empty if there is no such row.
+    ``is_server`` tells that it is a GPU node whose DEVICE_NEIGHBOR_METADATA row the change removes too.
     """
 
     port: str
@@ -23,7 +23,7 @@ class ClosingPort:
 
 
 def closing_ports(changes: Iterable[Change]) -> tuple[ClosingPort, ...]:
-    """Return the ports that ``changes`` of one device close, in their order."""
+    """Return the ports that ``changes`` of one device close, in the order of the changes."""
     changes = tuple(changes)
     far_end_of = _far_ends_before(changes)
     servers = {
@@ -47,7 +47,7 @@ def _closes(change: Change) -> bool:
 
 
 def _far_ends_before(changes: Iterable[Change]) -> dict[str, str]:
-    """Return the devices that changed or removed rows of DEVICE_NEIGHBOR named, by port."""
+    """Return the devices that rows of DEVICE_NEIGHBOR named before they are changed or removed, by port."""
     far_ends: dict[str, str] = {}
     for change in changes:
         if change.table != "DEVICE_NEIGHBOR" or change.op is Op.ADD:

@@ -41,15 +41,18 @@ def with_daemon_rows(tables: ConfigDb) -> ConfigDb:
 
 
 def made_between(edits: Iterable[Edit], before: ConfigDb, after: ConfigDb) -> Iterator[Edit]:
-    """Yield removals of rows that buffermgrd adds while ``edits`` turn ``before`` into ``after``.
+    """Yield a removal of each row that buffermgrd adds, and would leave behind, during a change.
 
-    A port whose priorities change has those of before and after for a moment (``lossless.widened``). buffermgrd joins
-    them all and would leave that row behind.
+    ``edits`` turn ``before`` into ``after``. A port whose priorities change has those of before and after for a moment
+    (``lossless.widened``). buffermgrd joins them all in one row and would leave that row behind.
     """
     groups = before.get(PRIORITY_GROUPS, {}).keys() | after.get(PRIORITY_GROUPS, {}).keys()
     owned = {port_of(key) for key in groups}
     for edit in edits:
-        if edit.field != PFC_ENABLE or edit.key not in owned or len(widened(edit)) == 1:
+        if edit.field != PFC_ENABLE or edit.key not in owned:
+            continue
+        is_split_in_two = len(widened(edit)) > 1
+        if not is_split_in_two:
             continue
         paused_after = priorities(edit.after)
         for key, fields in _joined(after, edit.key, priorities(edit.before) | paused_after):
@@ -58,7 +61,7 @@ def made_between(edits: Iterable[Edit], before: ConfigDb, after: ConfigDb) -> It
 
 
 def left_behind(edits: Iterable[Edit], tables: ConfigDb) -> Iterator[Edit]:
-    """Yield removals of buffermgrd's joined rows that share a group with a row that ``edits`` remove.
+    """Yield a removal of each of buffermgrd's joined rows that shares a group with a row that ``edits`` remove.
 
     Rows that ``edits`` name themselves are left out.
     """
@@ -73,7 +76,7 @@ def left_behind(edits: Iterable[Edit], tables: ConfigDb) -> Iterator[Edit]:
 
 
 def _removed_groups(edits: Iterable[Edit]) -> Mapping[str, Collection[int]]:
-    """Return by port the priority groups whose rows ``edits`` remove."""
+    """Return the priority groups whose rows ``edits`` remove, by port."""
     removed: dict[str, set[int]] = {}
     for edit in edits:
         if edit.op is Op.REMOVE and edit.field is None:
@@ -90,7 +93,10 @@ def _is_joined_over(key: str, fields: Fields, groups: Collection[int]) -> bool:
 
 
 def leaves_rows(edit: Edit, tables: ConfigDb) -> bool:
-    """Tell whether buffermgrd adds groups or profiles of its own after a change, which stay when it is reverted."""
+    """Tell whether buffermgrd adds groups or profiles of its own after an edit; they stay when the edit is reverted.
+
+    ``tables`` is the configuration before the edit.
+    """
     if edit.table == CABLE_LENGTH:
         return not _is_dynamic(tables)
     if (edit.table, edit.field) == ("PORT", "speed"):
@@ -104,7 +110,7 @@ def leaves_rows(edit: Edit, tables: ConfigDb) -> bool:
 
 
 def _has_groups_of_speed(tables: ConfigDb, port: str) -> bool:
-    """Tell whether buffermgrd writes groups of a port whose profile is named for the port's speed."""
+    """Tell whether buffermgrd writes priority groups of a port; the name of their profile contains the speed."""
     paused = tables.get("PORT_QOS_MAP", {}).get(port, {}).get(PFC_ENABLE)
     return bool(priorities(paused)) and _has_cable(tables, port) and not _is_dynamic(tables)
 
@@ -122,7 +128,7 @@ def _cable_length(tables: ConfigDb, port: str) -> Value:
 
 
 def _joined(tables: ConfigDb, port: str, paused: Iterable[int]) -> Iterator[tuple[str, Fields]]:
-    """Yield the rows of several groups that buffermgrd writes for a port that pauses these priorities."""
+    """Yield key and fields of the rows of several groups that buffermgrd writes for a port with these priorities."""
     if _is_dynamic(tables) or not _has_cable(tables, port):
         return
     length = _cable_length(tables, port)

@@ -22,7 +22,7 @@ NO_REASON = ""
 
 
 def judged(edits: Sequence[Edit], config_db: ConfigDb, reason: str = NO_REASON) -> Delta:
-    """Return ``edits`` with disruption and method, given the running tables; all are made for the same reason."""
+    """Return the delta of ``edits`` on a switch with these running tables; all of them have the same ``reason``."""
     return treated(edits, treatments(edits, config_db), [reason] * len(edits))
 
 
@@ -41,10 +41,10 @@ def _change(edit: Edit, disruption: Disruption, method: Method, reason: str) -> 
 
 
 def inverse(delta: Delta) -> Delta:
-    """Return the delta that reverts ``delta``: each change with before and after exchanged, in the opposite order.
+    """Return the delta that reverts ``delta``: its changes in the opposite order, with before and after exchanged.
 
-    Disruption is classified anew, by the same rules. What was applied without a reload is reverted without one, and
-    never by a patch, which a switch may refuse.
+    The disruption of each is classified again, by the same rules. What was applied without a reload is reverted without
+    one, and never by a patch, which a switch may refuse.
     """
     reverting: list[Change] = []
     for change in reversed(delta.changes):
@@ -53,7 +53,7 @@ def inverse(delta: Delta) -> Delta:
 
 
 def _reverting_changes(change: Change) -> Iterator[Change]:
-    """Yield the changes that revert one change: several if a removal has to write neutral values."""
+    """Yield the changes that revert one change; several if a removal has to write neutral values."""
     revert = Edit(
         op=change.op.inverse,
         table=change.table,
@@ -106,7 +106,7 @@ class Sharing:
 
 
 def _identity(change: Change) -> Hashable:
-    """Return a key that is equal for equal changes."""
+    """Return a hashable value that is equal for equal changes."""
     if not isinstance(change.before, dict) and not isinstance(change.after, dict):
         return change
     # A row's fields are a dict, which cannot be hashed.
@@ -131,7 +131,10 @@ def lines_of(edits: Iterable[Edit]) -> tuple[tuple[FrrEntry, ...], tuple[FrrEntr
 
 
 def applied(edits: Iterable[Edit], running: RunningConfig) -> RunningConfig:
-    """Return what runs after ``edits``; raises DocumentError where FRR's lines change and are unknown."""
+    """Return the configuration after ``edits``.
+
+    Raises DocumentError if they change lines of FRR and FRR's running configuration is unknown.
+    """
     edits = tuple(edits)
     rows = tables_after(edits, running.config_db)
     removed, added = lines_of(edits)

@@ -28,8 +28,8 @@ from railweave.sonic.rows import DeviceConfig, Fields, Table
 def running_sha256(running: RunningConfig, intended: DeviceConfig) -> str:
     """Return the hash of our running configuration, by which a plan sees that the device has changed since.
 
-    It covers the owned rows and fields and our FRR lines, so foreign ones may change without any effect on it. Where
-    the switch keeps a key it is an HMAC: a plan or journal without that key does not allow secrets to be guessed.
+    It covers our rows, fields and FRR lines; foreign ones may change without any effect on it. If the switch keeps a
+    key, the hash is an HMAC with that key, so that secrets cannot be guessed from the hash in a plan or journal.
     """
     intended_db = intended.config_db()
     scope = scope_of(running.config_db, intended_db)
@@ -52,7 +52,7 @@ _ESCAPED_BY_JSON = b"\x7f"
 
 def _digested(value: object) -> bytes:
     """Return a value as ``json`` writes it with sorted keys and no spaces."""
-    # For plain ASCII orjson writes the same bytes in an eighth of the time; other characters only json escapes.
+    # For plain ASCII orjson writes the same bytes in an eighth of the time. Only json escapes other characters.
     try:
         data = orjson.dumps(value, option=orjson.OPT_SORT_KEYS)
     except TypeError:  # halves of surrogate pairs
@@ -66,7 +66,7 @@ HashedRow = tuple[str, str, Fields]
 
 
 def _hashed_rows(scope: Scope, table: str, rows: Table, stated: Table) -> Iterable[HashedRow]:
-    """Return our rows of a table with the fields that count; ``stated`` are the intended rows."""
+    """Return our rows of a table as table, key and fields that count; ``stated`` are the intended rows."""
     owned = rows
     if not rows.keys() <= stated.keys():
         owned = _owned_rows(scope, table, rows, stated)
@@ -90,7 +90,7 @@ def _owned_rows(scope: Scope, table: str, rows: Table, stated: Table) -> Table:
 
 
 def _with_fields_that_count(table: str, rows: Table, stated: Table) -> Iterator[HashedRow]:
-    """Yield rows with their fields that count, for a table of which not every field does."""
+    """Yield rows with the fields that count, for a table in which some fields do not count or are lists."""
     fieldwise = is_fieldwise(table)
     has_permanent = has_permanent_rows(table)
     neutral = neutral_fields(table)
@@ -117,7 +117,10 @@ _TEXT_ONLY = frozenset({str})
 
 
 def _fields_that_count(fields: Fields, stated: Fields | None, neutral: Fields) -> Fields:
-    """Return the fields of a row that are ours (``stated``; None for all) and have more than their neutral value."""
+    """Return the fields of a row that are ours and differ from their ``neutral`` values.
+
+    Ours are the fields that ``stated`` has; all of them if it is None.
+    """
     ours = _owned_fields(fields, stated)
     if not _TEXT_ONLY.issuperset(map(type, ours.values())):
         return {name: canonical(value) for name, value in ours.items() if not same_value(neutral.get(name), value)}

@@ -10,9 +10,10 @@ from railweave.sonic.rows import FRR_TABLE, Fields, Value
 
 
 def row_edits(table: str, key: str, before: Fields | None, after: Mapping[str, Value | None] | None) -> Iterator[Edit]:
-    """Yield the edits that bring a row to ``after``: None removes the row, a field of None that field, others stay.
+    """Yield the edits that change a row from ``before``, which is None for a new row, to ``after``.
 
-    Where SONiC's daemons ignore a removal or crash on it, the neutral value is written instead (``neutral``).
+    ``after`` is None to remove the row; a field of None is removed, and fields that it does not name stay. Where
+    SONiC's daemons ignore a removal or crash on it, the neutral value is written instead (``neutral``).
     """
     if before is None:
         yield from _added_row(table, key, after)
@@ -34,6 +35,7 @@ def row_edits(table: str, key: str, before: Fields | None, after: Mapping[str, V
 
 
 def _added_row(table: str, key: str, after: Mapping[str, Value | None] | None) -> Iterator[Edit]:
+    """Yield the edit that adds a row which does not exist yet; none if nothing is to add."""
     if after is None:
         return
     fields = {name: value for name, value in after.items() if value is not None}
@@ -43,7 +45,7 @@ def _added_row(table: str, key: str, after: Mapping[str, Value | None] | None) -
 
 
 def removal_edits(edit: Edit) -> Iterator[Edit]:
-    """Yield the edits that carry out the removal ``edit``, with neutral values where they are needed."""
+    """Yield the edits that carry out the removal ``edit`` of a row or field, with neutral values where needed."""
     if isinstance(edit.before, Mapping):
         yield from row_edits(edit.table, edit.key, edit.before, None)
     elif edit.field is not None and edit.before is not None:
@@ -59,7 +61,7 @@ def _op(before: Value | None, after: Value | None) -> Op:
 
 
 def frr_edits(removed: Iterable[FrrEntry], added: Iterable[FrrEntry]) -> Iterator[Edit]:
-    """Yield removed and added FRR lines (``frr_difference``) as edits, with their secrets."""
+    """Yield the edits that remove and add these lines of FRR, with their secrets."""
     for entry in removed:
         yield Edit(op=Op.REMOVE, table=FRR_TABLE, key=entry.context, field=entry.line, before=entry.line, after=None)
     for entry in added:

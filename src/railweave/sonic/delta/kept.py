@@ -26,7 +26,7 @@ class Kept:
 
 
 def keeps(edit: Edit) -> str:
-    """Return what stays in force after a removal and until when; empty where daemons follow it."""
+    """Return in words what stays in force after a removal, and until when; empty if daemons follow the removal."""
     if edit.op is not Op.REMOVE or edit.table == FRR_TABLE:
         return ""
     rule = find_rule(edit)
@@ -36,7 +36,7 @@ def keeps(edit: Edit) -> str:
 
 
 def keeps_what_came(edit: Edit) -> str:
-    """Return what stays in force after ``edit``, which adds a row or field, is reverted; empty if nothing does."""
+    """Return in words what stays in force when ``edit``, which adds a row or field, is reverted; empty if nothing."""
     if edit.op is not Op.ADD or edit.table == FRR_TABLE:
         return ""
     revert = Edit(op=Op.REMOVE, table=edit.table, key=edit.key, field=edit.field, before=edit.after, after=None)
@@ -50,7 +50,10 @@ def keeps_what_came(edit: Edit) -> str:
 
 
 def unstated_rows(running: ConfigDb, intended: ConfigDb) -> tuple[Kept, ...]:
-    """Return the running rows that the intent does not state and that must not be deleted while the switch runs."""
+    """Return the running rows that stay in force although the intent does not state them.
+
+    These are rows that must not be deleted while the switch runs.
+    """
     unstated: list[Kept] = []
     for table, key in WITHOUT_ROW:
         fields = running.get(table, {}).get(key)
@@ -62,7 +65,10 @@ def unstated_rows(running: ConfigDb, intended: ConfigDb) -> tuple[Kept, ...]:
 
 
 def unrestored_rows(document: MergeDocument, running: ConfigDb) -> tuple[Kept, ...]:
-    """Return what a document would remove of rows that must not be deleted while the switch runs."""
+    """Return what stays in force of the rows and fields that a document removes.
+
+    Only rows that must not be deleted while the switch runs are considered.
+    """
     tables = parse_merge(document).tables
     kept: list[Kept] = []
     for table, key in WITHOUT_ROW:
@@ -85,10 +91,10 @@ def _unrestored(table: str, key: str, present: Fields, restored: RowMerge) -> It
 
 
 def with_removals(document: dict[str, Any], delta: Iterable[Edit]) -> dict[str, Any]:
-    """Return the document that reverts ``delta``, with the removals for which there is no step.
+    """Return ``document``, which reverts ``delta``, with the removals for which there is no step.
 
-    It restores the same configuration, because applying it leaves out removals that daemons ignore. A rollback that
-    is planned from it can report what stays.
+    The result restores the same configuration, because removals that daemons ignore are left out when it is applied. A
+    rollback that is planned from it can report what stays.
     """
     # FRR's text is the only part that is not a mapping of rows.
     completed = {table: dict(rows) if isinstance(rows, Mapping) else rows for table, rows in document.items()}
@@ -105,5 +111,6 @@ def with_removals(document: dict[str, Any], delta: Iterable[Edit]) -> dict[str, 
 
 
 def _kept(table: str, key: str, field: str | None, before: Value | Fields) -> Kept:
+    """Return a row or field, which has the value ``before``, as one that stays after its removal."""
     place = f"{table}|{shown_key(table, key)} {field or ''}".rstrip()
     return Kept(place, keeps(Edit(op=Op.REMOVE, table=table, key=key, field=field, before=before, after=None)))

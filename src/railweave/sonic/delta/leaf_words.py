@@ -60,10 +60,14 @@ def is_accepted(table: str, field: str, value: Value) -> bool:
 
 
 def _takes(words: Words, value: str) -> bool:
-    return not words or value in words or any(_is_in(value, word) for word in words if ".." in word)
+    """Tell whether a field with these words accepts a value."""
+    if not words or value in words:
+        return True
+    return any(_is_in(value, word) for word in words if ".." in word)
 
 
 def _is_in(value: str, numbers: str) -> bool:
+    """Tell whether a value is a number in a range such as ``1..100``."""
     # Python reads more as a number than libyang and SONiC's daemons: blanks, underscores, digits of other scripts.
     if not _NUMBER.fullmatch(value):
         return False
@@ -73,6 +77,7 @@ def _is_in(value: str, numbers: str) -> bool:
 
 @cache
 def _tables() -> Mapping[str, Mapping[str, Words]]:
+    """Return the words of each field of each table; in the file, lines of fields are indented below their table."""
     tables: dict[str, dict[str, Words]] = {}
     fields: dict[str, Words] = {}
     for line in Path(__file__).with_suffix(".txt").read_text(encoding="utf-8").splitlines():

@@ -41,9 +41,10 @@ class Merge:
 
 
 def parse_merge(document: MergeDocument) -> Merge:
-    """Return the checked form of a merge document; raises DocumentError naming the place of a wrong value.
+    """Return the checked form of a merge document.
 
-    A table of null is refused: it would remove rows that the document does not name.
+    Raises DocumentError, with the place, for a wrong value. A table of null is wrong too: it would remove rows that the
+    document does not name.
     """
     tables: dict[str, dict[str, RowMerge]] = {}
     for table, rows in document.items():
@@ -59,6 +60,7 @@ def parse_merge(document: MergeDocument) -> Merge:
 
 
 def _row(fields: object, where: str) -> RowMerge:
+    """Return what a merge says of one row; raises DocumentError, with the place ``where``, for a wrong value."""
     if fields is None:
         return None
     if not isinstance(fields, Mapping):
@@ -69,11 +71,14 @@ def _row(fields: object, where: str) -> RowMerge:
 
 
 def merge_document(delta: Delta) -> dict[str, Any]:
-    """Return the merge document of a delta; raises ValueError where it has a hidden value instead of the secret."""
+    """Return the merge document of a delta.
+
+    Raises ValueError if a line of FRR has a hidden secret, and DocumentError if changes of one row contradict.
+    """
     tables: dict[str, dict[str, dict[str, Any] | None]] = {}
     for change in delta:
         if change.table != FRR_TABLE:
-            _put(tables.setdefault(change.table, {}), change)
+            _add_change(tables.setdefault(change.table, {}), change)
     document: dict[str, Any] = {}
     for table, rows in sorted(tables.items()):
         document[table] = {key: rows[key] for key in sorted(rows, key=natural_key)}
@@ -83,7 +88,8 @@ def merge_document(delta: Delta) -> dict[str, Any]:
     return document
 
 
-def _put(rows: dict[str, dict[str, Any] | None], change: Change) -> None:
+def _add_change(rows: dict[str, dict[str, Any] | None], change: Change) -> None:
+    """Add a change to the rows of its table in a merge document."""
     removes = change.op is Op.REMOVE
     if change.field is None:
         rows[change.key] = None if removes else _json_row(change.after)
@@ -109,9 +115,9 @@ def _json_value(value: Value | Fields | None) -> str | list[str]:
 
 
 def apply(document: MergeDocument, running: RunningConfig) -> RunningConfig:
-    """Return the configuration after the merge. FRR's text is in the order of ``frr.render_frr``.
+    """Return the configuration after the merge, with FRR's text in the order of ``frr.render_frr``.
 
-    Raises DocumentError where the merge changes FRR and FRR's running configuration is unknown.
+    Raises DocumentError if the merge changes FRR and FRR's running configuration is unknown.
     """
     return applied(edits(document, running), running)
 
@@ -121,15 +127,15 @@ def _apply_frr(delta: str, running: RunningConfig) -> FrrDocument:
 
 
 def delta_of(document: MergeDocument, running: RunningConfig) -> Delta:
-    """Return the changes that the merge makes on ``running``, without what is there already.
+    """Return the changes that the merge makes on ``running``; what is there already is no change.
 
-    Raises DocumentError where it changes FRR and FRR's running configuration is unknown.
+    Raises DocumentError if the merge changes FRR and FRR's running configuration is unknown.
     """
     return judged(edits(document, running), running.config_db)
 
 
 def edits(document: MergeDocument, running: RunningConfig) -> tuple[Edit, ...]:
-    """Return the edits that the merge makes on ``running``, without what is there already."""
+    """Return the edits that the merge makes on ``running``; raises as ``delta_of`` does."""
     merge = parse_merge(document)
     merged: list[Edit] = []
     for table, rows in merge.tables.items():

@@ -76,9 +76,9 @@ def family(table: str) -> str:
 
 
 def schedule(edits: Sequence[Edit], change: LosslessChange) -> Iterator[tuple[ChangePhase, Edit]]:
-    """Yield each of a device's edits with its phase.
+    """Yield each of a device's edits with its phase; ``change`` is what they do to lossless priorities.
 
-    A change of a port's lossless priorities is split in two where some are added and some removed.
+    An edit of a port's lossless priorities that adds some and removes some is yielded as two edits.
     """
     added = _added_addresses(edits)
     for edit in chain.from_iterable(map(widened, edits)):
@@ -110,6 +110,7 @@ def _added_addresses(edits: Sequence[Edit]) -> _AddedAddresses:
 
 
 def _phase(edit: Edit) -> ChangePhase:
+    """Return the phase of an edit that is neither the removal of an address nor takes lossless priorities away."""
     if edit.table == "PORT" and edit.field == "admin_status" and edit.after != "up":
         return ChangePhase.REMOVE
     if edit.field is None and edit.table in _EXCLUDING_OURS:
@@ -118,6 +119,7 @@ def _phase(edit: Edit) -> ChangePhase:
 
 
 def _phase_of_removed_address(edit: Edit, added: _AddedAddresses) -> ChangePhase:
+    """Return the phase in which an address is removed, given the addresses that the same change adds."""
     port, prefix = edit.key.split("|", 1)
     # The address moves to another port, or its port gets another one: two addresses must not overlap.
     if port in added.ports or prefix in added.prefixes:
@@ -130,20 +132,21 @@ def _is_address(edit: Edit) -> bool:
 
 
 def order_key(edit: Edit, method: Method, phase: ChangePhase) -> tuple[int, str]:
-    """Return the place of an edit within ``phase``; edits of one place and method make one step."""
+    """Return the sort key of an edit within ``phase``; edits of one key and method make one step."""
     name = ""
     stage = _stage(edit)
     if method is Method.PATCH:
         # GCU sorts the operations of one patch itself, so a family of tables goes in one.
         name = family(edit.table)
         stage = _FAMILY_STAGE.get(name, _OTHER)
+    # Rows are removed in the opposite order.
     if edit.op is Op.REMOVE or phase is ChangePhase.REMOVE:
         stage = -stage
     return stage, name
 
 
 def stage_of(table: str, phase: ChangePhase) -> tuple[int, str]:
-    """Return the place of a table within ``phase``, for rows that are set again (``recreate``)."""
+    """Return the sort key of a table within ``phase``, for rows that are set again (``recreate``)."""
     stage = _STAGE.get(table, _OTHER)
     if phase is ChangePhase.REMOVE:
         stage = -stage
@@ -151,6 +154,7 @@ def stage_of(table: str, phase: ChangePhase) -> tuple[int, str]:
 
 
 def _stage(edit: Edit) -> int:
+    """Return the number of the stage in which an edit is made, if rows are added."""
     # Ports come up last, when all of their rows are in place.
     if edit.table == "PORT" and edit.field == "admin_status":
         return _PORT_UP

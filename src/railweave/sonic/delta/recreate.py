@@ -57,7 +57,7 @@ class Recreation:
 
 
 def recreated_rows(edits: Iterable[Edit], before: ConfigDb, after: ConfigDb) -> dict[str, list[str]]:
-    """Return the rows, by table, that exist before and after ``edits`` and have to be set again for them."""
+    """Return the keys, by table, of rows that exist before and after ``edits`` and have to be set again for them."""
     keys: dict[str, dict[str, None]] = {}
     for edit in edits:
         if edit.table not in _RECREATING:
@@ -70,9 +70,9 @@ def recreated_rows(edits: Iterable[Edit], before: ConfigDb, after: ConfigDb) -> 
 
 
 def set_again(edits: Iterable[Edit], before: ConfigDb, after: ConfigDb) -> Iterator[tuple[str, str, Fields]]:
-    """Yield table, key and fields of the rows that are set again.
+    """Yield table, key and fields of the rows that are set again when ``edits`` turn ``before`` into ``after``.
 
-    Most of them no edit names, but they are missing for a moment: checks and restores of a change need them too.
+    No edit names most of these rows. They are missing for a moment, so checks and restores of a change need them too.
     """
     row_edits = [edit for edit in edits if edit.table != FRR_TABLE]
     for recreation in recreations(row_edits, before, after, lossless_change(before, after)):
@@ -84,7 +84,10 @@ def set_again(edits: Iterable[Edit], before: ConfigDb, after: ConfigDb) -> Itera
 def recreations(
     edits: Iterable[Edit], before: ConfigDb, after: ConfigDb, change: LosslessChange
 ) -> Iterator[Recreation]:
-    """Yield the recreations that ``edits`` need, which turn ``before`` into ``after``."""
+    """Yield the recreations that are needed when ``edits`` turn ``before`` into ``after``.
+
+    ``change`` is what the edits do to lossless priorities.
+    """
     edits = tuple(edits)
     for table, keys in recreated_rows(edits, before, after).items():
         yield _recreation(table, keys, before, after)
@@ -96,13 +99,14 @@ def recreations(
 
 
 def _recreation(table: str, keys: Collection[str], before: ConfigDb, after: ConfigDb) -> Recreation:
+    """Return the recreation of these rows of a table, with the fields of other rows that refer to them."""
     phase = ChangePhase.CONFIGURE
     if table == "PFC_WD":
         # The watchdog takes the lossless queues of its port when its row is set, so it is set last.
         phase = ChangePhase.RESTORE
     unbound: tuple[RowField, ...] = ()
     if table == "SCHEDULER":
-        # orchagent retries the removal of a row that others refer to for ever (run on 202505).
+        # orchagent endlessly retries the removal of a row that others refer to (run on 202505).
         unbound = tuple(_scheduler_references(before, keys))
     rows = {table: {key: after[table][key] for key in keys}}
     for reference in unbound:
@@ -135,7 +139,10 @@ class _PortInPhase(NamedTuple):
 def _split_ranges(
     table: str, edits: Collection[Edit], intended: Mapping[str, Fields], change: LosslessChange
 ) -> Iterator[Recreation]:
-    """Yield, port by port, the rows whose removal clears groups or queues of other rows, with those rows."""
+    """Yield a recreation for each port with removed rows that clear groups or queues of rows that stay.
+
+    ``edits`` are those of the table, and ``intended`` are its rows after them.
+    """
     cleared = cleared_rows(edits, intended)
     if not cleared:
         return
@@ -156,7 +163,10 @@ def _split_ranges(
 
 
 def _with_related(keys: set[str], cleared: Mapping[str, list[str]]) -> set[str]:
-    """Return removed rows with all others that clear a row in common with them, directly or through other rows."""
+    """Return removed rows and all others that clear the same rows, directly or through further removed rows.
+
+    ``cleared`` has the rows that each removed row clears.
+    """
     related = keys
     while True:
         cleared_by_related = set(chain.from_iterable(cleared[key] for key in related))

@@ -48,13 +48,13 @@ class Snapshot:
     lines: frozenset[FrrEntry] = field(default=frozenset(), repr=False)
 
     def difference(self, running: RunningConfig, reason: str = "") -> DeviceDiff:
-        """Return the changes that restore the snapshot on a switch that runs ``running``, each with ``reason``.
+        """Return the changes that restore the snapshot on a switch that runs ``running``; their reason is ``reason``.
 
-        If FRR's configuration is unknown its lines are left out. Raises DocumentError if ``rows`` is not valid.
+        If FRR's running configuration is unknown, FRR is left out. Raises DocumentError if ``rows`` is not valid.
         """
         running_frr = running.frr_document
         restoring = [*edits(self.rows, running)]
-        # buffermgrd's joined rows, which would refer to groups that these edits remove.
+        # buffermgrd's joined rows would stay and refer to groups that these edits remove.
         restoring += left_behind(restoring, running.config_db)
         drained: tuple[str, ...] = ()
         if running_frr is not None:
@@ -73,14 +73,17 @@ class Snapshot:
         )
 
     def _restored_frr(self, running: FrrDocument, before: FrrDocument) -> FrrDocument:
-        """Return FRR's configuration to restore: lines that the change does not touch stay as they are running."""
+        """Return FRR's configuration to restore: ``before``, with running lines that the change does not touch."""
         running_lines = frozenset(running.entries)
         missing = tuple(line for line in before.entries if line in self.lines and line not in running_lines)
         added = self.lines - frozenset(before.entries)
         return with_lines(running, tuple(added), missing)
 
     def missing(self, running: RunningConfig) -> tuple[str, ...]:
-        """Return the names of rows and lines that differ from the snapshot; empty if the switch holds it."""
+        """Return what differs from the snapshot on a switch that runs ``running``; empty if the switch holds it.
+
+        These are names of rows and lines, or a sentence if only the digest differs or FRR's configuration is unknown.
+        """
         missing = [*dict.fromkeys(_name(edit) for edit in self.difference(running).delta)]
         if running.frr is None and self.frr is not None:
             missing.append(FRR_UNKNOWN)
@@ -106,7 +109,10 @@ _RowsBefore = dict[str, dict[str, dict[str, Any] | None]]
 
 
 def snapshot_before(delta: Delta, running: RunningConfig, owned: DeviceConfig) -> Snapshot:
-    """Return the snapshot to which a switch that runs ``running`` returns when ``delta`` is reverted."""
+    """Return the snapshot to which a switch that runs ``running`` returns when ``delta`` is reverted.
+
+    ``owned`` tells which rows and lines are ours.
+    """
     rows: _RowsBefore = {}
     for change in delta:
         if change.table != FRR_TABLE:
@@ -141,7 +147,7 @@ def _remember_change(rows: _RowsBefore, change: Change, running: RunningConfig) 
 
 
 def _remember_recreated(rows: _RowsBefore, delta: Delta, running: RunningConfig) -> None:
-    """Add the rows that are deleted and set again: a change that stops in between leaves them out."""
+    """Add to ``rows`` the rows that ``delta`` deletes and sets again; a change that stops in between loses them."""
     for table, key, fields in set_again(delta, running.config_db, tables_after(delta, running.config_db)):
         before = running.config_db.get(table, {}).get(key)
         if before is None:
@@ -158,7 +164,7 @@ def _fields(row: Fields, names: Iterable[str]) -> dict[str, Any]:
 
 
 def _left_out(delta: Delta, running: RunningConfig) -> Iterator[tuple[str, str]]:
-    """Yield table and key of the rows that a reload leaves out because it removes their ports."""
+    """Yield table and key of the rows that a reload leaves out because ``delta`` removes their ports."""
     after = applied(delta, running).config_db
     kept = without_orphans(after)
     for table, rows in running.config_db.items():
@@ -168,9 +174,10 @@ def _left_out(delta: Delta, running: RunningConfig) -> Iterator[tuple[str, str]]
 
 
 def snapshot_of(document: MergeDocument, running: RunningConfig, owned: DeviceConfig, sha256: str = "") -> Snapshot:
-    """Return what a rollback document restores on a switch that runs ``running``.
+    """Return the snapshot that a rollback document restores on a switch that runs ``running``.
 
-    Raises DocumentError where FRR's configuration is unknown.
+    ``owned`` tells which rows and lines are ours; ``sha256`` is the digest of the restored ones, empty if it is
+    unknown. Raises DocumentError if FRR's configuration is unknown.
     """
     running_frr = running.frr_document
     restored_frr = apply(document, running).frr_document
@@ -182,6 +189,7 @@ def snapshot_of(document: MergeDocument, running: RunningConfig, owned: DeviceCo
 
 
 def _name(edit: Edit) -> str:
+    """Return the name of the row or line of FRR that an edit restores, secrets hidden."""
     shown = edit.shown
     if edit.table != FRR_TABLE:
         return f"{edit.table}|{shown.key}"

@@ -24,7 +24,7 @@ _RANGE = re.compile(r"(\d+)(?:-(\d+))?", re.ASCII)
 
 
 def names_no_number(table: str, key: str) -> bool:
-    """Tell whether a row's key names no valid group or queue. SONiC's model of QUEUE accepts any text."""
+    """Tell whether a row of ``SPANNED`` names no valid group or queue; SONiC's model of QUEUE accepts any text."""
     if table not in SPANNED:
         return False
     _, _, number_text = key.rpartition("|")
@@ -56,13 +56,14 @@ def rows_by_port(rows: Rows) -> dict[str, dict[str, Fields]]:
 
 
 def _port_edits(table: str, running: Rows, intended: Rows, is_ours: Callable[[str], bool]) -> Iterator[Edit]:
-    """Yield the edits of one port's rows."""
+    """Yield the edits of one port's rows, after which each group or queue has its intended fields."""
     intended_by_number: dict[int, Fields] = {}
     for key, fields in intended.items():
         intended_by_number.update(dict.fromkeys(numbers_of(key), fields))
     configured: set[int] = set()
     for key, fields in running.items():
         intended_fields = _common_fields(key, intended_by_number, intended)
+        # A row whose numbers all get the same fields is kept: to remove it would clear the profile of all of them.
         if intended_fields is not None:
             if not same_fields(intended_fields, fields):
                 yield from row_edits(table, key, fields, {**dict.fromkeys(fields), **intended_fields})
@@ -73,7 +74,10 @@ def _port_edits(table: str, running: Rows, intended: Rows, is_ours: Callable[[st
 
 
 def _common_fields(key: str, intended_by_number: Mapping[int, Fields], intended: Rows) -> Fields | None:
-    """Return the intended fields of all groups or queues of a running row; None if they differ or one has none."""
+    """Return the intended fields that all groups or queues of a running row have in common.
+
+    None if they differ, or if one has none. ``intended`` has the rows whose keys name no numbers.
+    """
     numbers = numbers_of(key)
     if not numbers:
         return intended.get(key)
@@ -99,7 +103,7 @@ def _missing_rows(table: str, running: Rows, intended: Rows, configured: Collect
 
 
 def _configured_numbers(key: str, rows: Rows) -> Iterable[int]:
-    """Return the groups or queues that certainly have the fields of a running row."""
+    """Return the groups or queues of a running row that certainly have its fields."""
     # If narrower rows name some of its numbers, one may have been removed before, which cleared those numbers.
     if stands_over_others(key, rows):
         return ()
@@ -107,9 +111,9 @@ def _configured_numbers(key: str, rows: Rows) -> Iterable[int]:
 
 
 def spans_of(numbers: Iterable[int]) -> Iterator[str]:
-    """Yield numbers as buffermgrd joins them: neighbors in one span, ``3-4`` (generateIdListFromMap, orch.cpp)."""
-    # Adjacent numbers have the same distance to their position in the sorted list.
-    for _, run in groupby(enumerate(sorted(numbers)), key=lambda pair: pair[1] - pair[0]):
+    """Yield numbers as buffermgrd joins them: successive ones as a span, ``3-4`` (generateIdListFromMap, orch.cpp)."""
+    # Successive numbers have the same distance to their position in the sorted list.
+    for _, run in groupby(enumerate(sorted(numbers)), key=lambda item: item[1] - item[0]):
         members = [number for _, number in run]
         if len(members) == 1:
             yield str(members[0])
@@ -118,9 +122,9 @@ def spans_of(numbers: Iterable[int]) -> Iterator[str]:
 
 
 def cleared_rows(edits: Iterable[Edit], rows: Rows) -> dict[str, list[str]]:
-    """Return the rows that ``edits`` of one table remove, each with the rows that stay and that it clears in part.
+    """Return the rows that ``edits`` of one table remove, each with the staying rows that the removal clears in part.
 
-    ``rows`` is the table after the edits. Removed rows that share no group or queue with others are left out.
+    ``rows`` is the table after the edits. Removed rows that share no group or queue with staying ones are left out.
     """
     removed = [edit.key for edit in edits if edit.op is Op.REMOVE and edit.field is None]
     if not removed:

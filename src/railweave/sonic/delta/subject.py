@@ -27,11 +27,15 @@ class SubjectKind(StrEnum):
 
 
 class Subject(NamedTuple):
-    """What an edit is about; ``port`` is the port of this switch that it concerns, empty where there is no single one.
+    """What an edit is about; ``port`` is the port of this switch that it concerns, empty if there is no single one.
 
-    ``name``: of NEIGHBOR the device at the far end; of LINK the same, where the edit tells it; of ADDRESS the address
-    with its length; of SESSION the peer (an address, or our port of an unnumbered link), empty where it is about all
-    sessions; of CLASS the scheduler, profile or pool, empty where it is about all classes. DEVICE and PORT have none.
+    What ``name`` holds depends on the kind:
+
+    - NEIGHBOR, LINK: the device at the far end; of a link it is empty if the edit does not name it
+    - ADDRESS: the address with its length
+    - SESSION: the peer, an address or our port of an unnumbered link; empty for all sessions
+    - CLASS: the scheduler, profile or pool; empty for all classes
+    - DEVICE, PORT: empty
     """
 
     kind: SubjectKind
@@ -52,7 +56,7 @@ def is_port(name: str) -> bool:
 
 
 def is_peer(name: str) -> bool:
-    """Tell whether FRR's name of a neighbor is one session: an address or a port; any other is a peer group's."""
+    """Tell whether FRR's name of a neighbor is that of one session, an address or a port, and not a peer group's."""
     return _ADDRESS.fullmatch(name) is not None or _PORT.fullmatch(name) is not None
 
 
@@ -95,6 +99,7 @@ _NAMING_FIELDS: Mapping[str, str] = {"DEVICE_NEIGHBOR": "name", "QUEUE": "schedu
 # Switches of a fabric have their keys in common, and every row of each is asked for.
 @lru_cache(maxsize=4096)
 def _subject_of_key(table: str, key: str, field: str | None) -> Subject:
+    """Return what a row or field is about by its key alone."""
     reader = _READERS.get(table)
     if reader is not None:
         return reader(key, field)
@@ -172,7 +177,10 @@ _READERS: Mapping[str, Callable[[str, str | None], Subject]] = {
 
 
 def subject_of(table: str, key: str, field: str | None, value: Value | Fields | None) -> Subject:
-    """Return what a row, a field or an FRR line (``table`` frr, key its context, field the line) is about."""
+    """Return what a row, a field or a line of FRR is about.
+
+    For a line of FRR ``table`` is ``FRR_TABLE``, ``key`` is the context of the line and ``field`` the line.
+    """
     if table == FRR_TABLE:
         return subject_of_line(key, field or "")
     return subject_of_row(table, key, field, value)
