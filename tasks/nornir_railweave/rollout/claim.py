@@ -63,8 +63,8 @@ def capacity_held(
 ) -> Iterator[Lease | None]:
     """Hold a fabric and target, as a rollout does, while the command ``what`` takes capacity away.
 
-    Yield the hold in the store, None without one. Raises RefusedError where another command of this machine, or
-    another runner of the store, holds them, RailweaveError where the hold cannot be written.
+    Yields the hold in the store, None without a store. Raises RefusedError if another command of this machine, or
+    another runner of the store, holds them, and RailweaveError if the hold cannot be written.
     """
     begun = datetime.now(UTC).strftime("%Y%m%dT%H%M%SZ")
     name = f"{begun}-{fabric}-{secrets.token_hex(3)}"
@@ -88,7 +88,11 @@ def capacity_held(
 def store_lease(
     shared: SharedJournals | None, fabric: str, target: str, path: Path, by: str, *, journaled: bool = True
 ) -> Lease | None:
-    """Return the hold of a fabric and target in the store, None without one; raises as `capacity_held` does."""
+    """Hold a fabric and target in the store; return the hold, None without a store.
+
+    ``path`` is the journal that is held, and ``by`` says who holds it. Raises RefusedError if another runner holds
+    them, and RailweaveError if the store cannot be written.
+    """
     if shared is None:
         return None
     try:
@@ -114,8 +118,8 @@ def held_elsewhere(held: JournalHeldError, fabric: str, target: str) -> RefusedE
 def claim(folder: Path, fabric: str, target: str, rollout: str, what: str = "") -> int:
     """Lock a fabric and target; return the open lock file, which holds the lock until it is closed.
 
-    A command that finds it locked reports the name of the ``rollout``, or ``what`` else holds it. Raises RefusedError
-    where it is locked, RailweaveError where it cannot be written.
+    The file says who holds it: the ``rollout``, or the other command ``what``. Raises RefusedError if another process
+    has it locked, and RailweaveError if it cannot be written.
     """
     path = folder / f"{fabric}@{target}.lock"
     with writing(path):
@@ -136,9 +140,9 @@ def claim(folder: Path, fabric: str, target: str, rollout: str, what: str = "") 
 
 
 def lock_file(file: int, how: int) -> bool:
-    """Lock an open file by the ``flock`` operation ``how``, and tell whether that succeeded.
+    """Lock an open file by the ``flock`` operation ``how``; return whether that succeeded.
 
-    It is tried a few times: a process that only checks whether the file is locked holds it for an instant.
+    It is tried a few times, because a process that only checks whether the file is locked holds it for an instant.
     """
     for _ in range(_LOCK_ATTEMPTS):
         try:
@@ -151,7 +155,7 @@ def lock_file(file: int, how: int) -> bool:
 
 
 def _read_holder(file: int) -> LockHolder | None:
-    """Return the holder of an open lock file; None if it has locked the file and not written it yet."""
+    """Return the holder of an open lock file; None if the holder has locked the file but not written into it yet."""
     try:
         holder: LockHolder = read_text(LockHolder, os.pread(file, _HOLDER_BYTES, 0))
     except CodecError:
@@ -160,7 +164,7 @@ def _read_holder(file: int) -> LockHolder | None:
 
 
 def busy(place: str, holder: LockHolder | None = None) -> Diagnostic:
-    """Return the error that another rollout, or another command, is running on ``place``."""
+    """Return the error that a rollout, or the command of ``holder``, is running on ``place``: a target or a rollout."""
     rollout = ""
     process = ""
     if holder is not None:
@@ -187,9 +191,9 @@ def writing(path: Path) -> Iterator[None]:
 
 
 def is_alive(path: Path) -> bool:
-    """Tell whether the process that writes this journal lives, here or at another runner.
+    """Tell whether the process that writes this journal is alive, here or at another runner.
 
-    Raises OSError where there is no such file.
+    Raises OSError if there is no such file.
     """
     file = os.open(path, os.O_RDONLY)
     try:

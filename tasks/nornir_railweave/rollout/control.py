@@ -49,16 +49,19 @@ class FileControl:
     def asked(self) -> str:
         """Return the request in the file."""
         try:
-            word = self.file.read_text(encoding="utf-8").strip()
+            request = self.file.read_text(encoding="utf-8").strip()
         except (OSError, UnicodeDecodeError):
             return GO_ON
-        if word in (PAUSE, ABORT):
-            return word
+        if request in (PAUSE, ABORT):
+            return request
         return GO_ON
 
 
 def ask(journal: Path, word: str) -> None:
-    """Write a request to the rollout of ``journal``; ``GO_ON`` withdraws an earlier one. Raises OSError."""
+    """Write the request ``word`` to the rollout of ``journal``: ``PAUSE``, ``ABORT``, or ``GO_ON`` to withdraw one.
+
+    Raises OSError if the file beside the journal cannot be written.
+    """
     file = control_file(journal)
     if word == GO_ON:
         file.unlink(missing_ok=True)
@@ -80,7 +83,7 @@ class Interrupts:
         """Begin to take signals; only the main thread ever gets one."""
         if threading.current_thread() is threading.main_thread():
             for number in (signal.SIGINT, signal.SIGTERM):
-                self._earlier[number] = signal.signal(number, self._take)
+                self._earlier[number] = signal.signal(number, self._on_signal)
         return self
 
     def __exit__(
@@ -90,7 +93,7 @@ class Interrupts:
         for number, earlier in self._earlier.items():
             signal.signal(number, earlier)
 
-    def _take(self, number: int, frame: FrameType | None) -> None:
+    def _on_signal(self, number: int, frame: FrameType | None) -> None:
         if self.asked:
             raise KeyboardInterrupt
         self.asked = True

@@ -42,8 +42,9 @@ def deploy(
 ) -> DeployResult:
     """Carry out ``plan``, which was made through ``nr`` a moment ago, and verify the whole fabric afterwards.
 
-    ``journal`` is that of a resumed rollout; a new one holds ``metadata``. ``control`` is asked between waves (None:
-    the file beside the journal). Raises RefusedError, with nothing done, without the consent that the plan needs.
+    ``journal`` is that of a resumed rollout; without it a new one with ``metadata`` is made. ``control`` is asked
+    between waves, by default the file beside the journal. ``history`` tells whether what a switch runs is newer than
+    this intent. Raises RefusedError, with nothing done, if the policy lacks a consent that the plan needs.
     """
     _refuse(plan, policy, history)
     metadata = replace(metadata, sources_sha256=history.own.digest)
@@ -67,7 +68,7 @@ def deploy(
 
 
 def _refuse(plan: Plan, policy: Policy, history: History) -> None:
-    """Raise RefusedError where the plan needs consent, or would discard what a newer state of the intent deployed."""
+    """Raise RefusedError if the plan lacks consent, or would discard what a newer state of the intent deployed."""
     refused = check_consent(plan, policy.consent)
     if not policy.consent.discard_newer:
         refused = (*refused, *discarded(plan, history))
@@ -111,7 +112,7 @@ def _deployed(procedure: Procedure, jobs: _Jobs, announce: Events) -> DeployResu
 
 
 def _not_begun(plan: Plan, reason: str) -> DeployResult:
-    """Return the result of a deployment that did not begin: no device was attempted, unchanged ones neither."""
+    """Return the result of a deployment that did not begin: no device was attempted, not even the unchanged ones."""
     outcomes: dict[str, DeviceOutcome] = {}
     for name, outcome in outcomes_of(plan, {}).items():
         if outcome.outcome is Outcome.UNREACHABLE:
@@ -124,7 +125,7 @@ def _not_begun(plan: Plan, reason: str) -> DeployResult:
 def _verified(
     procedure: Procedure, outcomes: Mapping[str, DeviceOutcome], scope: VerificationScope, announce: Events
 ) -> VerifyResult:
-    """Verify every device in its new configuration; with a limit, only the limit's devices and their neighbors."""
+    """Verify every device that runs its new configuration; with a limit, only its devices and their neighbors."""
     rollout = procedure.policy.rollout
     plan = procedure.plan
     new = {name for name, outcome in outcomes.items() if outcome.outcome is Outcome.NEW}

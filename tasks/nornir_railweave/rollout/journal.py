@@ -69,8 +69,8 @@ class Journal:
     ) -> None:
         """Create the file of a new rollout in ``folder``, readable by its owner alone, and its copy in ``shared``.
 
-        Raises RefusedError where another process rolls out to the same fabric and target, RailweaveError where the
-        disk or the store cannot be written.
+        Raises RefusedError if another process rolls out to the same fabric and target, and RailweaveError if the disk
+        or the store cannot be written.
         """
         begun = datetime.now(UTC).strftime("%Y%m%dT%H%M%SZ")
         path = folder / f"{begun}-{fabric}-{secrets.token_hex(3)}{SUFFIX}"
@@ -84,8 +84,8 @@ class Journal:
         except RailweaveError:
             os.close(lock)
             raise
-        self._take(path, file, lock, metadata, resumed=False)
-        self._hold(shared, fabric, target)
+        self._own_file(path, file, lock, metadata, resumed=False)
+        self._hold_in_store(shared, fabric, target)
 
     @classmethod
     def reopen(
@@ -93,7 +93,8 @@ class Journal:
     ) -> Self:
         """Return the journal of a rollout that was not finished; new lines are appended to it.
 
-        Raises RefusedError where another process rolls out to the same fabric and target.
+        Raises RefusedError if another process rolls out to the same fabric and target, and RailweaveError if the file
+        or the store cannot be written.
         """
         journal = cls.__new__(cls)
         lock = claim(path.parent, fabric, target, path.stem)
@@ -103,14 +104,14 @@ class Journal:
         except RailweaveError:
             os.close(lock)
             raise
-        journal._take(path, file, lock, metadata, resumed=True)
-        journal._hold(shared, fabric, target)
+        journal._own_file(path, file, lock, metadata, resumed=True)
+        journal._hold_in_store(shared, fabric, target)
         return journal
 
-    def _take(self, path: Path, file: int, lock: int, metadata: RolloutMetadata, *, resumed: bool) -> None:
+    def _own_file(self, path: Path, file: int, lock: int, metadata: RolloutMetadata, *, resumed: bool) -> None:
         """Lock the open journal ``file`` and own it; ``lock`` is the open lock file of its fabric and target.
 
-        Raises RefusedError, with both closed, where another process has the journal locked.
+        If another process has the journal locked, both files are closed and RefusedError is raised.
         """
         try:
             with writing(path):
@@ -133,8 +134,11 @@ class Journal:
         # A line that a kill or a full disk cut short must not swallow the next one.
         self._torn = size > 0 and os.pread(file, 1, size - 1) != b"\n"
 
-    def _hold(self, shared: SharedJournals | None, fabric: str, target: str) -> None:
-        """Hold the fabric and target in the store; where that fails, close the journal and remove one that is new."""
+    def _hold_in_store(self, shared: SharedJournals | None, fabric: str, target: str) -> None:
+        """Hold the fabric and target in the store, if there is one.
+
+        If that fails, the journal is closed, a new one is removed, and the error is raised again.
+        """
         try:
             _, user = own_process()
             self._lease = store_lease(shared, fabric, target, self.path, user)
@@ -145,7 +149,7 @@ class Journal:
             raise
 
     def __call__(self, event: Event) -> None:
-        """Append ``event`` and wait until it is on the disk; ``fault`` says why that failed."""
+        """Append ``event`` and wait until it is on the disk; if that fails, ``fault`` says why."""
         line = {
             "at": datetime.now(UTC).isoformat(timespec="milliseconds"),
             "step": event.step.value,
@@ -160,7 +164,7 @@ class Journal:
             self.fault = f"the journal {self.path} cannot be written: {problem.strerror}"
 
     def _append(self, data: bytes) -> None:
-        """Append a whole line; raises OSError, and the file may end with a part of the line then."""
+        """Append a whole line. Raises OSError; the file may end with a part of the line then."""
         if self._torn:
             data = b"\n" + data
         if self._lease is not None:
@@ -178,7 +182,9 @@ class Journal:
             if "/" in word:
                 continue
             path = self.path.parent / f"{word}{SUFFIX}"
-            if path == self.path or (path.is_file() and not is_alive(path)):
+            if path == self.path:
+                return True
+            if path.is_file() and not is_alive(path):
                 return True
         return False
 
@@ -188,7 +194,7 @@ class Journal:
         return Event(step, details=opening_details(self.name, plan, self.metadata))
 
     def blocker(self) -> str:
-        """Return why the rollout must not go on; empty once every line is written, in the store as well."""
+        """Return why the rollout must not go on; empty if every line was written, in the store as well."""
         try:
             if self._lease is not None and not self.fault:
                 self._lease.flush()
@@ -197,7 +203,7 @@ class Journal:
         return self.fault
 
     def require_written(self) -> None:
-        """Raise RailweaveError where a line is missing: asked before the first device is changed."""
+        """Raise RailweaveError if a line is missing; called before the first device is changed."""
         if fault := self.blocker():
             raise RailweaveError(f"{fault}; {NOTHING_CHANGED}")
 
@@ -209,7 +215,7 @@ class Journal:
         in_waves = {name for wave in result.progress.waves for name in wave}
         committed = compact(in_waves & {*result.names(Outcome.NEW)}) or "no device"
         ending = f"committed: {committed}"
-        # The result was judged before.
+        # A result is judged again after the last line, which may be the one that fails.
         if result.stopped_by.endswith(ending):
             return result
         reasons: list[str] = []
@@ -244,7 +250,7 @@ class Journal:
 
 
 def _masked_line(line: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a line, or the details of a device in it, with its secrets masked everywhere but in ``_NAMES``."""
+    """Return a line, or the details of a device in it, with its secrets masked except in the members of ``_NAMES``."""
     return {name: _masked_member(name, value) for name, value in line.items()}
 
 
@@ -266,9 +272,9 @@ def _masked_details(details: Any) -> Any:
 
 
 def opening_details(rollout: str, plan: Plan, metadata: RolloutMetadata) -> dict[str, Any]:
-    """Return the details of ``started`` and ``resumed``: the rollout, who runs it, and each device's part of the plan.
+    """Return the details of a rollout's first event: its metadata, who runs it, and each device's part of the plan.
 
-    Their order is that of the journal's line.
+    They are in the order in which the journal's line has them.
     """
     pid, user = own_process()
     details: dict[str, Any] = {
@@ -302,6 +308,7 @@ def _limit_details(plan: Plan) -> dict[str, list[str]]:
     """Return the limit of a plan, and the devices that it leaves behind with changes; nothing without a limit."""
     if not plan.limit:
         return {}
+    # Of a device that could not be read, it is not known whether it has changes.
     behind = [name for name in plan.behind if not plan.devices[name].error]
     return {"limit": list(plan.limit), "behind": behind}
 
@@ -322,7 +329,7 @@ def _devices_details(plan: Plan) -> dict[str, dict[str, Any]]:
 
 
 def _synchronize_folder(folder: Path) -> None:
-    """Make a new file's name as durable as its lines will be."""
+    """Wait until the name of a new file is on the disk, as its lines will be."""
     handle = os.open(folder, os.O_RDONLY)
     try:
         os.fsync(handle)

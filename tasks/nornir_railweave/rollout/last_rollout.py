@@ -29,7 +29,7 @@ def last_rollout(
 ) -> Rollout:
     """Return the newest rollout that the switches of ``fabric`` know of, or the one of this ``name``.
 
-    Raises RefusedError where no switch knows of one, or a switch cannot be asked: it might know of a newer one.
+    Raises RefusedError if no switch knows of one, or if a switch cannot be asked: it might know of a newer one.
     """
     devices = [switch.name for switch in fabric.switches]
     announce(Event(Step.READING, text=f"reading {len(devices)} devices", details={"devices": len(devices)}))
@@ -45,16 +45,19 @@ def last_rollout(
 
 
 def _rollout(commits: Mapping[str, CommitStatus], name: str, fabric: str, target: str, intent_sha256: str) -> Rollout:
-    """Return the rollout of this name, or else the newest one, by the last commit of each switch."""
+    """Return the rollout of this name, or else the newest one, by the last commit of each switch.
+
+    Without a name, raises RefusedError if no commit names a rollout. With one, the rollout may be without devices.
+    """
     rollout_of = {device: _rollout_of(commit.message, fabric) for device, commit in commits.items()}
     # Names begin with the time, so the last one is the newest.
-    chosen = name or max(rollout_of.values(), default="")
-    devices = [device for device, rollout in rollout_of.items() if rollout and rollout == chosen]
+    rollout_name = name or max(rollout_of.values(), default="")
+    devices = [device for device, rollout in rollout_of.items() if rollout and rollout == rollout_name]
     if not devices and not name:
         message = f"nothing to roll back: no switch of {fabric} on {target} has a rollout's change as its last commit"
         raise RefusedError([error("RW536", message, fix=deploy_earlier())])
     return Rollout(
-        name=chosen,
+        name=rollout_name,
         path=Path(),
         fabric=fabric,
         target=target,
@@ -65,7 +68,7 @@ def _rollout(commits: Mapping[str, CommitStatus], name: str, fabric: str, target
 
 
 def _record(commit: CommitStatus) -> DeviceRecord:
-    """Return what a journal would have of a device whose last commit is ``commit``."""
+    """Return what a journal would say about a device whose last commit is ``commit``."""
     if commit.pending:
         return DeviceRecord(commit_ids=(commit.commit_id,), step=Step.APPLIED.value)
     return DeviceRecord(
@@ -74,7 +77,7 @@ def _record(commit: CommitStatus) -> DeviceRecord:
 
 
 def _rollout_of(message: str, fabric: str) -> str:
-    """Return the rollout of this fabric that a commit's message names; empty for none, and for a rollback's message."""
+    """Return the rollout of this fabric that a commit's message names; empty if it names none, or is of a rollback."""
     words = message.split()
     if RolloutKind.ROLLBACK.value in words:
         return ""
@@ -86,7 +89,10 @@ def _rollout_of(message: str, fabric: str) -> str:
 
 
 def read_last(task: Task, announce: Events) -> Result:
-    """Return the ``CommitStatus`` of a device, without an id where it has no commit; a text if it could not be read."""
+    """Return the ``CommitStatus`` of a device's last commit; a text with the reason if the device could not be read.
+
+    The status is without an id unless the commit is pending or was confirmed.
+    """
     with session(task) as opened:
         device = ReachedDevice(opened, task.host.name, announce, 0)
         try:

@@ -20,10 +20,10 @@ from railweave.switch_driver import Capability
 
 
 def read_away(nr: Nornir, fabric: Fabric, names: Collection[str], witnesses: Collection[Witness], hold: str) -> Away:
-    """Return which of the switches ``names`` others drained, or are about to drain under another hold than ``hold``.
+    """Return which of the switches ``names`` others have drained, or are about to drain.
 
-    If all ``witnesses`` use all of their paths, nothing is, and no switch is asked. A switch that does not answer
-    counts as out of service.
+    ``hold`` is our own hold, which does not count. If all ``witnesses`` use all of their paths, no switch is drained,
+    and none is asked. A switch that does not answer counts as out of service.
     """
     if witnesses and _all_carry(nr, witnesses):
         return NOTHING_AWAY
@@ -41,7 +41,10 @@ def _all_carry(nr: Nornir, witnesses: Collection[Witness]) -> bool:
 
 
 def ports_towards(task: Task, *, prefixes: Mapping[str, str]) -> Result:
-    """Return the ports over which a device sends to its prefix; empty where it does not answer or cannot tell."""
+    """Return the ports over which a device sends to its prefix in ``prefixes``.
+
+    The set is empty if the device does not answer, or its driver cannot tell.
+    """
     ports: frozenset[str] = frozenset()
     with session(task) as opened:
         try:
@@ -54,7 +57,7 @@ def ports_towards(task: Task, *, prefixes: Mapping[str, str]) -> Result:
 
 
 def _away(fabric: Fabric, results: Sequence[DrainResult]) -> Away:
-    """Return which switches and links carry no traffic by these results."""
+    """Return which switches and links carry no traffic, according to ``results``."""
     drained_peers: dict[str, tuple[str, ...]] = {}
     ends_in_s: list[float] = []
     for result in results:

@@ -37,7 +37,7 @@ class NodeLog:
         return self._folder / f"{self._fabric}@{self._target}"
 
     def left_drained(self) -> frozenset[str]:
-        """Return the nodes that were drained and not given back; raises RailweaveError where that is not known."""
+        """Return the nodes that were drained and not given back. Raises RailweaveError if the log cannot be read."""
         try:
             if self._shared is not None:
                 return left_drained(self._shared.lines_of(shared_place(self._fabric, self._target)))
@@ -49,7 +49,10 @@ class NodeLog:
 
     @contextmanager
     def held(self, what: str) -> Iterator[None]:
-        """Keep everybody else away who changes these nodes, during ``what``; raises RefusedError, RailweaveError."""
+        """Hold the nodes of the fabric and target while the command ``what`` changes them; nobody else may meanwhile.
+
+        Raises RefusedError if somebody else holds them, and RailweaveError if the log cannot be read or written.
+        """
         try:
             if self._shared is not None:
                 self._shared.fetch()
@@ -64,7 +67,10 @@ class NodeLog:
                 self._lease = None
 
     def note(self, step: str, nodes: Sequence[str]) -> None:
-        """Write down what is about to be done, or was done; raises RailweaveError where that does not last."""
+        """Write that ``nodes`` are about to be drained (``DRAINING``), or were given back (``RESUMED``).
+
+        Raises RailweaveError if the line could not be written or stored.
+        """
         data = _line(step, nodes)
         try:
             if self._lease is not None:
@@ -76,7 +82,7 @@ class NodeLog:
             raise RailweaveError(f"the record of drained nodes cannot be written: {fault}") from fault
 
     def _prune(self) -> None:
-        """Put what is left drained in the place of all lines before: a log that only grows is read by every run."""
+        """Replace all lines by one with the nodes that are left drained, since every run reads the whole log."""
         left = sorted(self.left_drained())
         kept = _line(DRAINING, left) if left else b""
         try:
@@ -94,7 +100,7 @@ def _line(step: str, nodes: Sequence[str]) -> bytes:
 
 
 def left_drained(lines: bytes) -> frozenset[str]:
-    """Return the nodes that lines of a log say were drained and not given back; lines that are none are left out."""
+    """Return the nodes that were drained and not given back, by the lines of a log; other lines are left out."""
     left: set[str] = set()
     for line in lines.split(b"\n"):
         record = Record.of_line(line)

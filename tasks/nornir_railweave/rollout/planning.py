@@ -78,9 +78,11 @@ def plan(
     announce(Event(Step.READING, text=f"reading {len(names)} devices", details={"devices": len(names)}))
     readings = _read(nr, names, compare, announce)
     deadline_s = clock.monotonic() + pending_wait_s
-    while (pending := _pending(readings)) and clock.monotonic() < deadline_s:
-        _wait_for_timers(nr, pending, announce, clock)
-        readings |= _read(nr, pending, compare, announce)
+    awaiting = _awaiting_confirmation(readings)
+    while awaiting and clock.monotonic() < deadline_s:
+        _wait_for_timers(nr, awaiting, announce, clock)
+        readings |= _read(nr, awaiting, compare, announce)
+        awaiting = _awaiting_confirmation(readings)
     readings |= _refused_by_models(nr, fabric, readings, intended)
     readings |= _out_of_service(nr, fabric, readings)
     if skip_unreachable:
@@ -98,7 +100,7 @@ def _wait_for_timers(nr: Nornir, devices: Collection[str], announce: Events, clo
     wait_for_timers(nr, devices, announce, clock)
 
 
-def _pending(readings: Mapping[str, Reading]) -> list[str]:
+def _awaiting_confirmation(readings: Mapping[str, Reading]) -> list[str]:
     """Return the devices with a commit that waits for its confirmation."""
     return [name for name, reading in readings.items() if reading.pending]
 
@@ -106,9 +108,9 @@ def _pending(readings: Mapping[str, Reading]) -> list[str]:
 def _refused_by_models(
     nr: Nornir, fabric: Fabric, readings: Mapping[str, Reading], intended: IntendedConfig
 ) -> dict[str, Reading]:
-    """Return the readings of devices whose YANG models refuse their changes, with blockers in the place of these.
+    """Return the readings of devices whose YANG models refuse their changes, with blockers instead of the changes.
 
-    Of devices with the same kind of changes one is asked.
+    Of several devices with the same kind of changes only one is asked.
     """
     deltas = to_be_asked(fabric, readings)
     if not deltas:
@@ -122,7 +124,7 @@ def _refused_by_models(
 
 
 def ask_models(task: Task, deltas: Mapping[str, Delta], intended: IntendedConfig) -> Result:
-    """Return why the YANG models of one device refuse its delta, or cannot be asked, as blockers."""
+    """Return a blocker for each reason why the YANG models of one device refuse its delta, or cannot be asked."""
     name = task.host.name
     with session(task) as opened:
         try:
@@ -133,21 +135,25 @@ def ask_models(task: Task, deltas: Mapping[str, Delta], intended: IntendedConfig
 
 
 def _out_of_service(nr: Nornir, fabric: Fabric, readings: Mapping[str, Reading]) -> dict[str, Reading]:
-    """Return the readings of devices that could not be read and to which no neighbor sees a link up, marked so.
+    """Return the readings of devices that could not be read and to which no neighbor sees a link up.
 
-    Other devices that could not be read may carry traffic: only their management network is known to fail.
+    They are marked as out of service. Other devices that could not be read may carry traffic: only their management
+    network is known to fail.
     """
-    silent = [name for name, reading in readings.items() if reading.difference is None]
-    if not silent:
+    unread = [name for name, reading in readings.items() if reading.difference is None]
+    if not unread:
         return {}
-    links_up = links_up_towards(nr, fabric, silent)
-    return {name: replace(readings[name], out_of_service=True) for name in silent if not links_up[name]}
+    links_up = links_up_towards(nr, fabric, unread)
+    return {name: replace(readings[name], out_of_service=True) for name in unread if not links_up[name]}
 
 
 def _with_live_ports(
     nr: Nornir, fabric: Fabric, readings: Mapping[str, Reading], packets_per_s: float
 ) -> dict[str, Reading]:
-    """Return the readings of devices some of whose ports leave the fabric, with those of these that are in use."""
+    """Return the readings of devices with ports that leave the fabric; each has those of these ports that are in use.
+
+    A port to a switch is in use while it carries ``packets_per_s`` or more.
+    """
     closing = {name: leaving_ports(fabric, reading.difference) for name, reading in readings.items()}
     ports_of = {name: ports for name, ports in closing.items() if ports}
     if not ports_of:
@@ -174,7 +180,7 @@ def _read(nr: Nornir, names: Collection[str], compare: Comparer, announce: Event
 
 
 def read_running(task: Task, compare: Comparer, announce: Events) -> Result:
-    """Return a ``Reading``; its error says why a device could not be read."""
+    """Return the ``Reading`` of one device, and announce it; its error says why the device could not be read."""
     name = task.host.name
     with session(task) as opened:
         try:
@@ -186,6 +192,7 @@ def read_running(task: Task, compare: Comparer, announce: Events) -> Result:
         except DEVICE_ERRORS as fault:
             announce(unread_event(name, fault))
             return Result(host=task.host, result=Reading(error=error_text(fault), answered=has_answered(fault)))
+    # Without FRR's lines, nothing is known of the changes; the first blocker says why they are missing.
     if comparison.running.frr is None:
         why = comparison.difference.blockers[0].message
         announce(Event(Step.UNREACHABLE, name, why, {"answered": True}))
@@ -195,7 +202,7 @@ def read_running(task: Task, compare: Comparer, announce: Events) -> Result:
 
 
 def _read_device(driver: CheckedDriver, compare: Comparer, name: str) -> tuple[ConfigComparison, Reading]:
-    """Return how a device differs from its intended configuration, and its reading: that and its state."""
+    """Return how a device differs from its intended configuration, and the reading of it for the planner."""
     comparison = compare(driver, name)
     pending = awaits_confirmation(driver)
     blockers = _blockers_of_device(driver, compare, comparison, name)
@@ -220,7 +227,7 @@ def _read_device(driver: CheckedDriver, compare: Comparer, name: str) -> tuple[C
 def _blockers_of_device(
     driver: CheckedDriver, compare: Comparer, comparison: ConfigComparison, name: str
 ) -> tuple[Blocker, ...]:
-    """Return what prevents changes by the device's own state: a damaged transaction, or a reload that would abort."""
+    """Return what on the device itself prevents changes: a damaged transaction state, or a reload that would abort."""
     last = driver.last_reading
     if last is not None and last.status.damage:
         message = f"its transaction state is damaged: {last.status.damage}"
@@ -243,7 +250,7 @@ def find_live_ports(
     hosts: frozenset[str],
     packets_per_s: float,
 ) -> Result:
-    """Return which ports of ``ports_of`` are in use on one device; all of them where it does not answer.
+    """Return which of its ports in ``ports_of`` are in use on one device; all of them if it does not answer.
 
     A port to a GPU node is in use while it is up, as the node may send at any moment. A port to a switch is in use
     while it carries ``packets_per_s`` or more: a switch that leaves is drained first. ``hosts`` are the nodes that
@@ -252,16 +259,16 @@ def find_live_ports(
     closing = ports_of[task.host.name]
     with session(task) as opened:
         try:
-            live = _live(opened.driver, closing, hosts, packets_per_s)
+            live = _live_ports(opened.driver, closing, hosts, packets_per_s)
         except DEVICE_ERRORS:
             live = list(closing)
     return Result(host=task.host, result=tuple(live))
 
 
-def _live(
+def _live_ports(
     driver: CheckedDriver, closing: Sequence[ClosingPort], hosts: frozenset[str], packets_per_s: float
 ) -> list[ClosingPort]:
-    """Return the ports that are up, except those to switches that carry less than ``packets_per_s``."""
+    """Return the ports of ``closing`` that are up, except those to switches that carry less than ``packets_per_s``."""
     interfaces = driver.interfaces()
     up = [port for port in closing if interfaces.get(port.port, {}).get("is_up")]
     to_switches = [port.port for port in up if _leads_to_switch(port, hosts)]
@@ -273,4 +280,5 @@ def _live(
 
 
 def _leads_to_switch(port: ClosingPort, hosts: frozenset[str]) -> bool:
+    """Tell whether the far end of a port is a switch; ``hosts`` are the nodes that stay in the fabric."""
     return bool(port.far_end) and not port.is_server and port.far_end not in hosts

@@ -72,9 +72,10 @@ class Procedure:
     def _save(
         self, unchanged: Mapping[str, DeviceJob], announce: Events
     ) -> tuple[tuple[str, ...], dict[str, DeviceOutcome]]:
-        """Save the unchanged devices that boot something else; return those that were saved, and those that cannot be.
+        """Save the configuration of each unchanged device that would boot another one.
 
-        A rollout that was cut off after a confirmation and before its saving leaves such devices behind.
+        Return the devices that were saved, and the outcomes of those that could not be, if these count as failed. A
+        rollout that was cut off after a confirmation and before its saving leaves such devices behind.
         """
         states = run_on(self.nr, unchanged, save_config, jobs=unchanged, announce=announce)
         saved = tuple(name for name in unchanged if states[name] is Saved.NOW)

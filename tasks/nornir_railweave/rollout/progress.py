@@ -39,7 +39,7 @@ def _wave(event: Event) -> str:
 
 
 def _named(event: Event) -> str:
-    """Return the devices of an event, the first of them where there are many."""
+    """Return the names of an event's devices as a list in words; only the first of them if there are many."""
     names = [str(name) for name in event.details.get("devices", ())]
     more = len(names) - _MOST_NAMED
     return ", ".join(names[:_MOST_NAMED]) + (f" and {more} more" if more > 0 else "")
@@ -132,19 +132,19 @@ class FabricProgress:
             case Step.ROLLING_BACK if is_of_wave:
                 return
             case Step.OUTCOME if is_repeated or is_of_wave:
-                # Without the reason, which is in parentheses.
+                # The reason, which is in parentheses, has been shown.
                 text = text.partition(" (")[0]
         self._console.print(masked(text), markup=False)
 
     def _line(self, event: Event) -> str:
-        """Return the line of an event; empty where nothing is shown, or a report names the device later."""
+        """Return the line of an event; empty if nothing is shown, or if a report names the device later."""
         line = _LINES.get(event.step)
         if line is None or (event.step is Step.UNREACHABLE and self._task in _REPORTED):
             return ""
         return line(event)
 
     def _is_of_wave(self, event: Event) -> bool:
-        """Tell whether the reason of an event is that for which its wave is rolled back, which was shown already."""
+        """Tell whether an event repeats the reason for which its wave is rolled back; that was shown already."""
         return bool(self._wave_undone) and event.text.endswith(self._wave_undone)
 
     def task_started(self, task: Task) -> None:

@@ -29,9 +29,9 @@ from railweave.wording import first_few
 
 
 def newest_unfinished(folder: Path, fabric: str, target: str) -> Rollout | None:
-    """Return the newest rollout of this fabric and target, if it was not finished; else None.
+    """Return the newest rollout of this fabric and target that was not finished; None if there is none.
 
-    An unfinished one before a finished one does not count: its devices were changed again since.
+    One that is older than a finished rollout does not count: its devices were changed again since.
     """
     for rollout in rollouts(folder, fabric, target):
         if rollout.finished:
@@ -56,7 +56,7 @@ def newer_change(folder: Path, rollout: Rollout) -> Rollout | None:
 def revert_pending(
     nr: Nornir, rollout: Rollout, intended: IntendedConfig, *, reconnect_s: float, announce: Events
 ) -> dict[str, str]:
-    """Revert the pending commits of ``rollout``; return why that failed, by device.
+    """Revert the pending commits of ``rollout``; return the reason for each device where that failed.
 
     Devices that the intent no longer has cannot be reached and are left out: their own timers revert their commits.
     """
@@ -73,7 +73,7 @@ def revert_pending(
 
 
 def write_down_done(rollout: Rollout, plan: Plan, announce: Events) -> None:
-    """Note in the journal the devices that were found to be done, so that they can be rolled back."""
+    """Write into the journal which devices were found in their new configuration, so that they can be rolled back."""
     states = {name: device.state for name, device in plan.devices.items()}
     for name in found_done(rollout, states):
         commit_ids = rollout.devices[name].commit_ids
@@ -102,7 +102,7 @@ class _Ownership:
         return self.record.in_doubt
 
     def refuse(self, last: CommitStatus) -> None:
-        """Raise ForestalledError where somebody else committed: the rollout has no pending commit then."""
+        """Raise ForestalledError if the last commit is somebody else's: the rollout has no pending commit then."""
         if last.commit_id and not self.made(last):
             raise ForestalledError(last)
 
@@ -112,8 +112,8 @@ def revert_pending_commit(
 ) -> Result:
     """Revert the pending commit of a device, or undrain it, if that commit or drain is of ``rollout``.
 
-    Return why it failed, empty for success; the next plan reports it too. A commit of anybody else is left alone: the
-    next plan names it.
+    Return why that failed, empty for success; the next plan reports it too. Somebody else's commit is left as it is,
+    and the next plan names it.
     """
     if task.is_dry_run():
         return Result(host=task.host, result="dry run; nothing was done")
@@ -139,7 +139,10 @@ def revert_pending_commit(
 def _revert_or_undrain(
     device: ReachedDevice, owned: _Ownership, intended: Callable[[str], DeviceConfig]
 ) -> tuple[str, ...]:
-    """Revert a pending commit of the rollout, else undrain; return what of the earlier configuration is missing."""
+    """Revert the device's pending commit, or end its drain, if that is the rollout's.
+
+    Return what of the earlier configuration is missing after the revert; empty if nothing is.
+    """
     last = device.last_commit()
     if last.pending and owned.made(last):
         device.say(Step.ROLLING_BACK, "its commit was never confirmed")

@@ -70,11 +70,14 @@ def roll_out(
 
 
 def outcomes_of(plan: Plan, ended: Mapping[str, DeviceOutcome]) -> dict[str, DeviceOutcome]:
-    """Return the outcome of every device of a plan; that of a device not in ``ended`` follows from its state before."""
-    return {name: ended.get(name) or _untouched(device) for name, device in plan.devices.items()}
+    """Return the outcome of every device of a plan.
+
+    A device that is not in ``ended`` was not worked on: its outcome follows from its state in the plan.
+    """
+    return {name: ended.get(name) or _untouched_outcome(device) for name, device in plan.devices.items()}
 
 
-def _untouched(device: DevicePlan) -> DeviceOutcome:
+def _untouched_outcome(device: DevicePlan) -> DeviceOutcome:
     if device.state is DeviceState.UNREACHABLE:
         return DeviceOutcome(Outcome.UNREACHABLE, device.error)
     if device.state is DeviceState.UNCHANGED:
@@ -107,15 +110,14 @@ class _RollingOut:
         self._undone: list[str] = []
         self._interrupts = interrupts
         self._control = InterruptibleControl(context.control, interrupts)
-        self._done = 0
-        policy = context.policy
-        # No longer than the switch's revert timer, for which a next rollout waits anyway if this runner is lost.
-        seconds = float(self._rollout.revert_in_s)
+        self._waves_done = 0
+        # If this runner is lost, its holds end with the revert timers of the switches, for which a later rollout waits.
+        hold_s = float(self._rollout.revert_in_s)
         self._holding = Holding(
             nr=nr,
             fabric=context.gate.fabric,
-            message=policy.message,
-            seconds=seconds,
+            message=context.policy.message,
+            seconds=hold_s,
             has_ended=context.has_ended,
             unread=context.unread,
         )
@@ -128,14 +130,15 @@ class _RollingOut:
         stopped_by = ""
         try:
             for number, wave in enumerate(self._waves, start=1):
-                self._ask()
+                self._wait_for_permission()
                 title = f"wave {number} of {len(self._waves)}"
                 hold = self._admission.hold(number, wave, self._failed)
                 if hold.refusal:
                     raise _StoppedError(f"{title} was not started: {hold.refusal}")
                 self._say(Step.WAVE, title, wave=number, of=len(self._waves), devices=[*wave])
                 self._run_wave(wave, hold.name)
-                self._done = number
+                self._waves_done = number
+                # After the last wave an interrupt has nothing left to stop.
                 if self._interrupts.asked and number < len(self._waves):
                     raise _StoppedError(_INTERRUPTED)
         except _StoppedError as reason:
@@ -145,20 +148,23 @@ class _RollingOut:
             outcomes=self._outcomes,
             stopped_by=stopped_by,
             interrupted=self._interrupts.asked,
-            waves_done=self._done,
+            waves_done=self._waves_done,
             undone=tuple(self._undone),
             failed=tuple(self._failed),
         )
 
     # Before a wave
 
-    def _ask(self) -> None:
-        """Wait while the operator pauses the rollout; raises _StoppedError where it must not go on."""
+    def _wait_for_permission(self) -> None:
+        """Return once the operator lets the rollout go on, at once if it is not paused.
+
+        Raises _StoppedError if the operator aborts or interrupts it, or the journal cannot be written.
+        """
         was_paused = False
         request = self._context.control.asked()
         while request == PAUSE:
             if not was_paused:
-                self._say(Step.PAUSED, f"paused after wave {self._done} of {len(self._waves)}")
+                self._say(Step.PAUSED, f"paused after wave {self._waves_done} of {len(self._waves)}")
             was_paused = True
             self._context.policy.clock.sleep(_POLL_S)
             if self._interrupts.asked:
@@ -167,15 +173,18 @@ class _RollingOut:
         if blocker := self._context.blocker():
             raise _StoppedError(blocker)
         if request == ABORT:
-            raise _StoppedError(f"aborted after wave {self._done} of {len(self._waves)}")
+            raise _StoppedError(f"aborted after wave {self._waves_done} of {len(self._waves)}")
         if was_paused:
             self._say(Step.CONTINUED)
 
     # A wave
 
     def _run_wave(self, wave: Sequence[str], hold: str) -> None:
-        """Apply and confirm a wave, or roll it back; raises _StoppedError where the rollout must not go on."""
-        order = replace(self._order(wave), hold=hold)
+        """Apply, confirm and soak a wave, or roll it back; ``hold`` is the name under which its devices are held.
+
+        Raises _StoppedError if the rollout must not go on.
+        """
+        order = replace(self._wave_order(wave), hold=hold)
         attempts = self._apply(order, wave)
         self._holding.drained(name for name, attempt in attempts.items() if attempt.drained)
         if reason := self._unconfirmable(attempts):
@@ -184,7 +193,7 @@ class _RollingOut:
         confirmed = self._confirm(order, attempts)
         if reason := self._failure_budget_used():
             raise _StoppedError(reason)
-        # After an interrupt no further device of the wave was begun.
+        # A device without an outcome was not begun, because of an interrupt.
         if not self._outcomes.keys() >= set(wave):
             raise _StoppedError(_INTERRUPTED)
         if confirmed and not self._interrupts.asked:
@@ -194,13 +203,13 @@ class _RollingOut:
         """Return why a wave that was applied is rolled back; empty where it may be confirmed."""
         reason = self._failure_budget_used() or self._revert_timer_expiring(attempts)
         # The journal announces the confirmations only if nothing else prevents them.
-        return reason or self._unwritten(attempts)
+        return reason or self._announce_confirmations(attempts)
 
-    def _order(self, wave: Collection[str]) -> WaveOrder:
+    def _wave_order(self, wave: Collection[str]) -> WaveOrder:
         """Return what the devices of a wave share."""
-        behind = [prefixes_behind(self._context.gate.fabric, name) for name in wave]
+        prefix_counts = [prefixes_behind(self._context.gate.fabric, name) for name in wave]
         # A device may miss the prefixes behind all the others of its wave, but not those behind itself.
-        most_missing = sum(behind) - min(behind, default=0)
+        most_missing = sum(prefix_counts) - min(prefix_counts, default=0)
         ended_new = {name for name, outcome in self._outcomes.items() if outcome.outcome is Outcome.NEW}
         return WaveOrder(
             jobs=self._jobs,
@@ -213,42 +222,42 @@ class _RollingOut:
 
     def _apply(self, order: WaveOrder, wave: Sequence[str]) -> dict[str, Attempt]:
         """Apply the changes of a wave; return the attempts that await confirmation, and note how the others ended."""
-        budget = self._rollout.max_failures - len(self._failed)
-        nr = bounded(only(self._nr, wave), self._rollout.workers, budget, stop=self._interrupts)
+        failures_left = self._rollout.max_failures - len(self._failed)
+        nr = bounded(only(self._nr, wave), self._rollout.workers, failures_left, stop=self._interrupts)
         results = nr.run(apply_change, on_failed=True, order=order)
         attempts: dict[str, Attempt] = {}
         for name in wave:
             result = results[name][0]
             applied = result.result
             if result.exception is not None:
-                self._end(name, self._examined(order, name, result.exception))
+                self._note_outcome(name, self._assessed(order, name, result.exception))
             elif not isinstance(applied, ApplyResult):
                 # The device was not attempted: the wave had ended before its turn.
                 continue
             elif applied.attempt is not None:
                 attempts[name] = applied.attempt
             elif applied.outcome is not None:
-                self._end(name, applied.outcome)
+                self._note_outcome(name, applied.outcome)
         return attempts
 
     def _confirm(self, order: WaveOrder, attempts: Mapping[str, Attempt]) -> dict[str, Attempt]:
-        """Confirm the whole wave; return the attempts that were confirmed."""
+        """Confirm the whole wave; return the attempts that were confirmed, and note how every one ended."""
         if not attempts:
             return {}
         results = self._on_all(confirm_commit, attempts, order=order, attempts=attempts)
         for name in attempts:
-            self._end(name, self._ended(order, results, name))
+            self._note_outcome(name, self._outcome_from(results, name, order))
         return {name: attempt for name, attempt in attempts.items() if self._outcomes[name].ok}
 
     def _roll_back(self, order: WaveOrder, attempts: Mapping[str, Attempt], reason: str) -> None:
-        """Roll back every device in ``attempts``, which run their new configuration."""
+        """Roll back every device in ``attempts``, which run their new configuration, and note how each ended."""
         if not attempts:
             return
         self._say(Step.WAVE_UNDONE, reason, devices=list(attempts))
         why = f"rolled back with its wave: {reason}"
         results = self._on_all(rollback_device, attempts, order=order, attempts=attempts, why=why)
         for name in attempts:
-            outcome = self._ended(order, results, name)
+            outcome = self._outcome_from(results, name, order)
             self._outcomes[name] = outcome
             if outcome.outcome is Outcome.OLD:
                 self._undone.append(name)
@@ -256,9 +265,10 @@ class _RollingOut:
                 self._failed.append(name)
 
     def _soak(self, attempts: Mapping[str, Attempt]) -> None:
-        """Watch a confirmed wave for a while; roll it back at a fault, and raise _StoppedError then.
+        """Check a confirmed wave for the time of its soak; roll it back if it fails.
 
-        The soak is in the journal before it begins: if its end is lost, resuming and rolling back ask the switches.
+        Raises _StoppedError then, and if the journal cannot be written. The soak is in the journal before it begins:
+        if its end is lost, resuming and rolling back ask the switches.
         """
         seconds = self._rollout.soak_s
         if seconds <= 0:
@@ -270,7 +280,7 @@ class _RollingOut:
         disconnected = (name for name, attempt in attempts.items() if attempt.before.disconnects)
         silent = {*self._failed, *disconnected}
         missing = sum(prefixes_behind(self._context.gate.fabric, name) for name in silent)
-        order = replace(self._order(attempts), missing=missing)
+        order = replace(self._wave_order(attempts), missing=missing)
         soak = Soak(self._nr, order, attempts, self._control)
         reason = soak.run()
         if reason:
@@ -281,7 +291,7 @@ class _RollingOut:
     # Judging
 
     def _failure_budget_used(self) -> str:
-        """Return why the rollout stops: ``max_failures`` devices failed. Empty while fewer have."""
+        """Return why the rollout stops once ``max_failures`` devices have failed; empty while fewer have."""
         allowed = self._rollout.max_failures
         if len(self._failed) < allowed:
             return ""
@@ -292,7 +302,10 @@ class _RollingOut:
         return reason
 
     def _revert_timer_expiring(self, attempts: Mapping[str, Attempt]) -> str:
-        """Return why it is too late to confirm the wave: a switch may revert its change before all are confirmed."""
+        """Return why it is too late to confirm the wave; empty while there is time.
+
+        It is too late when a switch may revert its change before all are confirmed.
+        """
         if not attempts:
             return ""
         revert_in_s = self._rollout.revert_in_s
@@ -306,10 +319,11 @@ class _RollingOut:
             f"verified: raise `revert_in`, or lower `wave_size`, of the target's `rollout:`"
         )
 
-    def _unwritten(self, attempts: Mapping[str, Attempt]) -> str:
-        """Write into the journal what will be confirmed; return why that failed, and then nothing may be confirmed.
+    def _announce_confirmations(self, attempts: Mapping[str, Attempt]) -> str:
+        """Write into the journal what will be confirmed; return why that failed, empty once it is written.
 
-        If the results of the confirmations are lost, resuming and rolling back ask these switches.
+        Nothing may be confirmed unless it is written: if the results of the confirmations are lost, resuming and
+        rolling back ask these switches.
         """
         commits = {
             name: {"commit_id": attempt.commit_id, "after_sha256": attempt.after_sha256}
@@ -319,20 +333,20 @@ class _RollingOut:
             self._say(Step.CONFIRMING, devices=commits)
         return self._context.blocker()
 
-    def _end(self, name: str, outcome: DeviceOutcome) -> None:
-        """Note how a device ended."""
+    def _note_outcome(self, name: str, outcome: DeviceOutcome) -> None:
+        """Note how a device ended, and count it as failed unless that is well."""
         self._outcomes[name] = outcome
         if not outcome.ok:
             self._failed.append(name)
 
-    def _ended(self, order: WaveOrder, results: AggregatedResult, name: str) -> DeviceOutcome:
-        """Return the outcome of a device by the result of its task; the device is read where the task failed."""
+    def _outcome_from(self, results: AggregatedResult, name: str, order: WaveOrder) -> DeviceOutcome:
+        """Return the outcome in the result of a device's task; if the task failed, read the device."""
         result = results[name][0]
         if isinstance(result.result, DeviceOutcome):
             return result.result
-        return self._examined(order, name, result.exception or RuntimeError("no result"))
+        return self._assessed(order, name, result.exception or RuntimeError("no result"))
 
-    def _examined(self, order: WaveOrder, name: str, fault: BaseException) -> DeviceOutcome:
+    def _assessed(self, order: WaveOrder, name: str, fault: BaseException) -> DeviceOutcome:
         """Read a device whose task raised ``fault``, and return its outcome."""
         why = error_text(fault)
         # The loss of a worker is a ConnectionError; any other exception here is a mistake of the program.
@@ -347,7 +361,7 @@ class _RollingOut:
     # Machinery
 
     def _on_all(self, task: Callable[..., Result], names: Collection[str], **arguments: Any) -> AggregatedResult:
-        """Run ``task`` on all of ``names``; an interrupt does not stop it, as none may be left in the middle."""
+        """Run ``task`` on all of ``names``. An interrupt does not stop it: no device may be left in the middle."""
         return bounded(only(self._nr, names), self._rollout.workers).run(task, on_failed=True, **arguments)
 
     def _say(self, step: Step, text: str = "", **details: object) -> None:
