@@ -55,7 +55,7 @@ class RollbackPlan:
 
 
 def newest_change(folder: Path, fabric: str, target: str) -> Rollout | None:
-    """Return the newest rollout of this fabric and target that changed devices and was not rolled back."""
+    """Return the newest rollout of this fabric and target that changed devices and was not rolled back, if any."""
     rolled_back: set[str] = set()
     for rollout in rollouts(folder, fabric, target):
         is_rollback = bool(rollout.metadata.of)
@@ -82,17 +82,18 @@ def newer_than(folder: Path, rollout: Rollout) -> list[Rollout]:
 def plan_rollback(
     nr: Nornir, fabric: Fabric, intended: IntendedConfig, rollout: Rollout, policy: Policy, announce: Events
 ) -> RollbackPlan:
-    """Return what rolling ``rollout`` back would change, after reading every device that it may have changed.
+    """Read every device that ``rollout`` may have changed, and return what rolling it back would change.
 
-    Raises RefusedError with every device that cannot be rolled back: it was changed since, or its document is gone.
+    Raises RefusedError if devices cannot be rolled back, because they were changed since, or their documents are gone.
     """
     names = [name for name, record in rollout.devices.items() if record.step and name in fabric.switch_of]
     readings = _read(nr, names, rollout, intended, announce)
-    if refused := rollback_refusals(rollout, readings, newer_than(policy.journal_dir, rollout)):
+    refused = rollback_refusals(rollout, readings, newer_than(policy.journal_dir, rollout))
+    if refused:
         raise RefusedError(refused)
     jobs, done = _jobs(fabric, rollout, readings)
     plan = _plan(fabric, rollout, readings, jobs, policy)
-    # Which peers are drained is known from the plan.
+    # The plan decides which peers each device is drained from.
     jobs = {name: replace(job, drain=plan.devices[name].drain) for name, job in jobs.items()}
     return RollbackPlan(rollout, plan, jobs, done)
 
@@ -144,7 +145,7 @@ def _plan(
     jobs: Mapping[str, RollbackJob],
     policy: Policy,
 ) -> Plan:
-    """Return the plan of the rollout's devices, in the reverse order of its waves."""
+    """Return the plan that changes the devices of ``jobs`` back, in the reverse order of the rollout's waves."""
     # The planner needs a reading of every switch; those outside of the rollout are left out of the plan below.
     planner_readings = {switch.name: Reading(NO_DIFFERENCE) for switch in fabric.switches}
     share = Sharing()
@@ -166,7 +167,10 @@ def _plan(
 
 
 def _planned_reading(reading: DeviceReading, job: RollbackJob | None, share: Sharing) -> Reading:
-    """Return a device's reading for the planner: with a ``job``, its difference from the earlier configuration."""
+    """Return a device's reading for the planner, with its difference from the earlier configuration if it has a job.
+
+    A device that could not be read counts as out of service.
+    """
     if reading.running is None:
         return Reading(error=reading.error, out_of_service=True)
     difference = NO_DIFFERENCE
@@ -177,10 +181,10 @@ def _planned_reading(reading: DeviceReading, job: RollbackJob | None, share: Sha
 
 
 def _drained_first(fabric: Fabric, plan: Plan, waves: Sequence[Sequence[str]], drained: Sequence[str]) -> Plan:
-    """Return the plan with the drained devices in waves of their own before the others: they take no capacity away.
+    """Return the plan with the ``drained`` devices first, each in a wave of its own: they carry no traffic.
 
-    Violations of the rollout policy by the other devices are left out: they must not refuse the rollback of the
-    drained ones, and are judged again before each wave.
+    If there are such devices, violations of the rollout policy by the other ones are left out. They must not refuse the
+    rollback of the drained ones, and are judged again before each wave.
     """
     drained_waves = [(name,) for name in drained]
     others = [name for wave in waves for name in wave if name not in drained]
@@ -222,7 +226,10 @@ def _rolled_back(procedure: Procedure, planned: RollbackPlan, announce: Events) 
 
 
 def _verified(nr: Nornir, planned: RollbackPlan, policy: Policy, announce: Events) -> VerifyResult | None:
-    """Verify every device that was rolled back again, now that its neighbors are too; None if nothing can be judged."""
+    """Verify every device again, now that its neighbors are rolled back too.
+
+    Return None if nothing can be judged, because it is not known which checks passed before the rollout.
+    """
     if not any(job.held for job in planned.jobs.values()):
         return None
 

@@ -24,11 +24,11 @@ def journals(folder: Path, fabric: str = "") -> list[Path]:
         named = NAME.match(path.stem)
         if named and (not fabric or named["fabric"] == fabric):
             paths.append(path)
-    return sorted(paths, key=_begun, reverse=True)
+    return sorted(paths, key=_by_time, reverse=True)
 
 
-def _begun(path: Path) -> tuple[str, int]:
-    """Return the sort key of a journal by time: that in its name, in seconds, then when it was last written."""
+def _by_time(path: Path) -> tuple[str, int]:
+    """Return the sort key of a journal: the second in its name, when it was begun, then when it was last written."""
     return path.name.partition("-")[0], _written_ns(path)
 
 
@@ -59,7 +59,7 @@ def rollouts(folder: Path, fabric: str = "", target: str = "") -> Iterator[Rollo
 
 
 def leaving_behind(folder: Path, fabric: str, target: str, intent_sha256: str) -> Rollout | None:
-    """Return the last rollout if its limit left switches behind the intent of this digest; else None."""
+    """Return the last rollout if its limit left switches behind the intent with this digest; else None."""
     for rollout in rollouts(folder, fabric, target):
         if rollout.never_started:
             continue
@@ -72,7 +72,7 @@ def leaving_behind(folder: Path, fabric: str, target: str, intent_sha256: str) -
 def named_rollout(folder: Path, name: str) -> Rollout:
     """Return the rollout of this name; a part of the name is enough if it is unique, and so is a journal's path.
 
-    Raises UsageError, with the rollouts that match or else the newest ones.
+    Raises UsageError if no rollout or several match; its text names these, or else the newest ones.
     """
     part = Path(name).name.removesuffix(SUFFIX)
     paths = journals(folder)

@@ -46,25 +46,28 @@ class Soak:
         self._announced_pause = False
 
     def run(self) -> str:
-        """Check the devices until the soak is over; return a fault in a sentence, empty for none."""
+        """Check the devices until the soak is over, or the operator aborts the rollout.
+
+        Return the first fault in a sentence, empty for none.
+        """
         rollout = self._order.policy.rollout
         deadline_s = self._clock.monotonic() + rollout.soak_s
         pause_s = max(rollout.verify_interval_s, rollout.soak_s / _LOOKS)
-        checks = self._look({})
+        checks = self._check_wave({})
         while True:
             # A device that failed is checked again soon, also after the deadline.
             next_pause_s = rollout.verify_interval_s if _any_failed(checks) else pause_s
             if not self._wait(next_pause_s):
                 return ""
             last_checks = checks
-            checks = self._look(last_checks)
+            checks = self._check_wave(last_checks)
             if fault := _fault(last_checks, checks):
                 return fault
             if self._clock.monotonic() >= deadline_s and not _any_failed(checks):
                 return ""
 
-    def _look(self, last: Mapping[str, SoakCheck]) -> dict[str, SoakCheck]:
-        """Check all devices of the wave once; ``last`` are the checks before, empty at first."""
+    def _check_wave(self, last: Mapping[str, SoakCheck]) -> dict[str, SoakCheck]:
+        """Check all devices of the wave once; ``last`` are their checks before, empty at first."""
         nr = bounded(only(self._nr, self._attempts), self._order.policy.rollout.workers)
         results = nr.run(soak_check, on_failed=True, order=self._order, attempts=self._attempts, last=last)
         checks: dict[str, SoakCheck] = {}
@@ -73,11 +76,11 @@ class Soak:
             if isinstance(result.result, SoakCheck):
                 checks[name] = result.result
             else:
-                checks[name] = _blind(name, result.exception)
+                checks[name] = _unread_check(name, result.exception)
         return checks
 
     def _wait(self, seconds: float) -> bool:
-        """Wait for the next reading; return False where the operator aborts the rollout."""
+        """Wait so many ``seconds`` for the next reading; return False if the operator aborts the rollout meanwhile."""
         until_s = self._clock.monotonic() + seconds
         remaining_s = seconds
         while remaining_s > 0:
@@ -105,7 +108,7 @@ def _fault(last_checks: Mapping[str, SoakCheck], checks: Mapping[str, SoakCheck]
     return ""
 
 
-def _blind(name: str, fault: BaseException | None) -> SoakCheck:
+def _unread_check(name: str, fault: BaseException | None) -> SoakCheck:
     """Return the failed check of a device whose task raised ``fault``, or was not attempted (None)."""
     # A ConnectionError is the loss of a worker; every other exception here is a mistake of the program.
     if isinstance(fault, ConnectionError):
@@ -117,7 +120,11 @@ def _blind(name: str, fault: BaseException | None) -> SoakCheck:
 
 
 def soak_check(task: Task, order: WaveOrder, attempts: Mapping[str, Attempt], last: Mapping[str, SoakCheck]) -> Result:
-    """Check a device once; return a ``SoakCheck``. ``last`` are the checks before, empty at first."""
+    """Check a device once and return a ``SoakCheck``; ``last`` are the checks before, empty at first.
+
+    A device that does not answer fails the check. Ports are checked for losses if they were before the change, and only
+    if the last check has counters to compare with.
+    """
     name = task.host.name
     baseline = attempts[name].baseline
     counted: tuple[PortCounters, ...] = ()
@@ -126,18 +133,19 @@ def soak_check(task: Task, order: WaveOrder, attempts: Mapping[str, Attempt], la
     with session(task) as opened:
         device = Device(opened, order.jobs[name], order)
         try:
-            seen = _seen(device, counting=bool(baseline.losses))
+            reading = _read(device, counting=bool(baseline.losses))
             # The losses since the last reading; None in the first one.
-            losses = losses_of((*counted, *seen.counted))
-            checks = checks_of(device, baseline, seen.observation, losses)
-            counted = seen.counted
+            losses = losses_of((*counted, *reading.counted))
+            checks = checks_of(device, baseline, reading.observation, losses)
+            counted = reading.counted
         except DEVICE_ERRORS as fault:
             checks = (unreachable(name, error_text(fault)),)
     failed = tuple(check for check in checks if not check.ok)
     return Result(host=task.host, result=SoakCheck(failed, counted))
 
 
-def _seen(device: Device, *, counting: bool) -> Seen:
+def _read(device: Device, *, counting: bool) -> Seen:
+    """Return what a device shows, with its counters once if ``counting``."""
     if counting:
         return observe_over(device.driver, 0)
     return Seen(observe(device.driver))

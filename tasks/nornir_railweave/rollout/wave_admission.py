@@ -30,7 +30,7 @@ class WaveHold(NamedTuple):
 
 
 class _WaveRefusal(NamedTuple):
-    """Why a wave must not start now."""
+    """Why a wave must not start now; without a reason it may."""
 
     reason: str
     # After how many seconds that may have ended by itself; None where it does not.
@@ -72,11 +72,11 @@ class WaveAdmission:
         self._control = control
 
     def hold(self, number: int, wave: Sequence[str], failed: Collection[str]) -> WaveHold:
-        """Hold the devices of a wave that are drained, then read what is drained on the others.
+        """Hold the devices of a wave that are drained, and tell whether the wave may start.
 
-        ``failed`` devices of this rollout count as out of service. The wave is refused where another runner holds its
-        devices, or too much would be out of service. A hold lasts until the rollout ends, since the wave may be rolled
-        back until then.
+        The ``failed`` devices of this rollout count as out of service. The wave is refused if another runner holds its
+        devices, or if too much would be out of service. If that may end by itself, it is waited for. A hold lasts until
+        the rollout ends, since the wave may be rolled back until then.
         """
         wanted = self._wanted(number, wave, failed)
         refusal = self._refusal(wanted)
@@ -93,6 +93,7 @@ class WaveAdmission:
         gate = self._context.gate
         beside = [name for name in gate.neighborhood(wave) if name not in failed]
         peers_of: dict[str, Collection[str]] = {}
+        # Leaves alone have no switches beside them, as a leaf is on no path between others: nothing has to be held.
         if beside:
             drains = {name: self._jobs[name].drain for name in gate.takes_away(wave)}
             peers_of = {name: peers for name, peers in drains.items() if peers}
@@ -101,22 +102,23 @@ class WaveAdmission:
     def _later_refusal(self, wanted: _WantedWave, wait_s: float) -> _WaveRefusal:
         """Ask again until nothing that ends by itself refuses the wave, or ``wait_s`` seconds are over.
 
-        Return the last refusal. Another runner that is alive holds again before each of its waves, so this wait does
-        not last until its rollout ends. Our own hold is renewed each time.
+        Return the last refusal. Our own hold is renewed each time. The wait does not last until the end of another
+        runner's rollout: if that runner is alive, it holds again before each of its waves.
         """
         clock = self._context.policy.clock
         deadline_s = clock.monotonic() + wait_s + _HOLD_POLL_S
         while True:
             clock.sleep(_HOLD_POLL_S)
             refusal = self._refusal(wanted)
-            if refusal.ends_in_s is None or clock.monotonic() >= deadline_s or self._control.asked() == ABORT:
+            is_final = refusal.ends_in_s is None
+            if is_final or clock.monotonic() >= deadline_s or self._control.asked() == ABORT:
                 return refusal
 
     def _refusal(self, wanted: _WantedWave) -> _WaveRefusal:
-        """Hold what the wave drains; return why the wave must not start now.
+        """Hold what the wave drains; return why the wave must not start now, ``_ADMITTED`` if it may.
 
-        Out of service are the devices of this rollout that failed, and what others drained since the plan was made,
-        hold, or left with a commit that the switch may still revert.
+        These count as out of service: devices of this rollout that failed, and switches that others drained since the
+        plan was made, hold, or left with a commit that the switch may still revert.
         """
         if wanted.peers_of:
             held_by = self._holding.take(wanted.peers_of)
