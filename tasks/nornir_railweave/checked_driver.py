@@ -43,7 +43,10 @@ class DriverError(NapalmException):  # type: ignore[misc]
 
 @contextmanager
 def blaming(driver: str, method: str) -> Iterator[None]:
-    """Let any exception of the block be a fault of the ``driver``: DriverError that names it and its ``method``."""
+    """Raise DriverError, with the names of the ``driver`` and its ``method``, for an exception of the block.
+
+    Exceptions of DEVICE_ERRORS and KeyboardInterrupt are left as they are.
+    """
     try:
         yield
     except (*DEVICE_ERRORS, KeyboardInterrupt):
@@ -73,7 +76,7 @@ class CheckedDriver(SwitchDriver):
 
     @property
     def capabilities(self) -> frozenset[Capability]:
-        """Return the capabilities that are known; a word that is none of them promises nothing."""
+        """Return the capabilities that the driver states and that railweave knows; other values are left out."""
         stated = self._stated
         return frozenset(capability for capability in Capability if capability in stated)
 
@@ -93,7 +96,11 @@ class CheckedDriver(SwitchDriver):
             raise DriverError(lacking(self.name, [capability]))
 
     def _call(self, capability: Capability, method: str, call: Callable[[], Answer], *kinds: type[Any]) -> Answer:
-        """Return the answer of a method; raises DriverError unless it is of one of these kinds (none: of any)."""
+        """Return the answer of a method, which ``call`` calls.
+
+        Raises DriverError if the driver lacks the capability, or if the answer is of none of ``kinds``. Without
+        ``kinds``, any answer is accepted.
+        """
         self.require(capability)
         with blaming(self.name, method):
             answer = call()
@@ -102,7 +109,7 @@ class CheckedDriver(SwitchDriver):
         return answer
 
     def _change(self, capability: Capability, method: str, call: Callable[[], Answer], *kinds: type[Any]) -> Answer:
-        """Return the answer of a method that changes the switch: what was read before is no longer so."""
+        """Call a method that changes the switch, as ``_call`` does; the last reading is no longer valid after it."""
         self._last = None
         return self._call(capability, method, call, *kinds)
 
@@ -119,7 +126,7 @@ class CheckedDriver(SwitchDriver):
 
     @property
     def last_reading(self) -> ConfigReading | None:
-        """Return what was read last, None where nothing was, or the switch was changed since."""
+        """Return what was read last; None if nothing was read, or if the switch was changed since."""
         reading = self._call(
             Capability.READ, "last_reading", lambda: self._driver.last_reading, ConfigReading, type(None)
         )
@@ -185,16 +192,19 @@ class CheckedDriver(SwitchDriver):
         return applied
 
     def confirm(self, commit_id: str, *, only: ConfigReading | None = None) -> bool:
-        """Keep and save the pending commit; raises DriverError where the driver says so and it still waits."""
+        """Keep and save the pending commit; return whether the driver did so.
+
+        Raises DriverError if the driver says that it did, and the commit still waits for its confirmation.
+        """
         confirmed = self._change(
             Capability.APPLY_WITH_TIMER, "confirm", lambda: self._driver.confirm(commit_id, only=only), bool
         )
         if confirmed:
-            self._refuse_waiting(commit_id)
+            self._require_confirmed(commit_id)
         return confirmed
 
-    def _refuse_waiting(self, commit_id: str) -> None:
-        """Raise DriverError where a commit that the driver confirmed still waits, and the switch would revert it."""
+    def _require_confirmed(self, commit_id: str) -> None:
+        """Raise DriverError if a commit that the driver confirmed still waits, so that the switch would revert it."""
         # A driver that learned the status with the answer is not asked again.
         reading = self.last_reading
         status = self.status() if reading is None else reading.status
@@ -208,7 +218,7 @@ class CheckedDriver(SwitchDriver):
         )
 
     def check(self, changes: Mapping[str, Any]) -> ModelsVerdict:
-        """Return what the switch's models would refuse of rows."""
+        """Return which of the rows in ``changes`` the switch's models would refuse."""
         return self._call(Capability.CHECK, "check", lambda: self._driver.check(changes), ModelsVerdict)
 
     def check_reload(self, config_db: Mapping[str, Any]) -> ModelsVerdict:
@@ -286,7 +296,7 @@ class CheckedDriver(SwitchDriver):
 
 
 def checked(connection: object, name: str) -> CheckedDriver:
-    """Return the driver that a NAPALM connection holds; raises DriverError where it holds none."""
+    """Return the driver that a NAPALM connection holds. Raises DriverError if it holds none."""
     with blaming(name, ATTRIBUTE):
         driver = getattr(connection, ATTRIBUTE, None)
     if driver is None:
@@ -295,28 +305,29 @@ def checked(connection: object, name: str) -> CheckedDriver:
 
 
 def refusals(driver: CheckedDriver, needed: Sequence[Capability]) -> list[str]:
-    """Return in sentences why a driver is refused, before any device is tried; empty for one that may be used.
+    """Return why a driver is refused, in sentences, before any device is tried; empty if it may be used.
 
-    It lacks a capability that is ``needed``, or states one whose methods it does not have.
+    A driver is refused if it lacks a capability that is ``needed``, or states one whose methods it does not have.
     """
     if not all(driver.can(capability) for capability in needed):
         return [lacking(driver.name, [capability for capability in NEEDED_TO_DEPLOY if not driver.can(capability)])]
     implementation = driver.implementation
-    lies: list[str] = []
+    unfounded: list[str] = []
     for capability in sorted(driver.capabilities):
         missing = [method for method in METHODS[capability] if not _implements(implementation, method)]
         stated = f"the driver {driver.name} states the capability {capability}"
-        lies += (f"{stated} and has no method `{method}`" for method in missing)
-    return lies
+        unfounded += (f"{stated} and has no method `{method}`" for method in missing)
+    return unfounded
 
 
 def _implements(driver: SwitchDriver, method: str) -> bool:
+    """Tell whether a driver has a method of its own."""
     own = getattr(type(driver), method, None)
     # A subclass of the contract inherits methods that only raise.
     return callable(own) and own is not getattr(SwitchDriver, method)
 
 
 def lacking(name: str, capabilities: Sequence[Capability]) -> str:
-    """Return in a sentence which capabilities a driver lacks."""
+    """Return the sentence that the driver ``name`` lacks these capabilities."""
     noun = "capability" if len(capabilities) == 1 else "capabilities"
     return f"the driver {name} lacks the {noun} {', '.join(capabilities)}"

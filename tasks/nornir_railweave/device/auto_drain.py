@@ -12,7 +12,10 @@ WHOLE = ("*",)
 
 
 def needs_drain(device: Device, reading: JobReading) -> bool:
-    """Tell whether this rollout has to drain: the job asks for it, the driver can, and nobody has drained the peers."""
+    """Tell whether this rollout has to drain the device.
+
+    It does if the job has peers to drain, the driver can drain, and they are not all drained already.
+    """
     peers = device.job.drain
     if not peers or not device.driver.can(Capability.DRAIN):
         return False
@@ -20,7 +23,10 @@ def needs_drain(device: Device, reading: JobReading) -> bool:
 
 
 def in_the_way(reading: JobReading) -> str:
-    """Return that an operator drained the device in part, so that a rollout cannot undrain it; else an empty text."""
+    """Return why a rollout must not drain the device: an operator has drained a part of it. Empty if nobody has.
+
+    Undraining after the change would end the operator's drain too.
+    """
     if not reading.drained:
         return ""
     return (
@@ -30,7 +36,10 @@ def in_the_way(reading: JobReading) -> str:
 
 
 def drain_until_quiet(device: Device) -> str:
-    """Drain the peers of the job under the switch's timer; return what still flows when time is up, else empty."""
+    """Drain the peers of the job under the switch's timer, and wait until their ports are quiet.
+
+    Return in words what still flows when the time is up, else an empty text.
+    """
     rollout = device.order.policy.rollout
     driver = device.driver
     peers = device.job.drain
@@ -58,7 +67,10 @@ def drain_until_quiet(device: Device) -> str:
 
 
 def undrain(device: Device) -> Seen | None:
-    """Undrain while the commit still waits for its confirmation; return what the driver's answer shows."""
+    """Undrain the device while its commit still waits for its confirmation.
+
+    Return what the driver's answer shows, None if it shows nothing.
+    """
     view = device.driver.undrain(ObserveRequest(counters=True, over_s=device.interval_s))
     device.say(Step.UNDRAINED)
     if view is None:

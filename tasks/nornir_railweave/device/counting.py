@@ -12,14 +12,17 @@ UNKNOWN = -1
 
 
 def count_over(driver: CheckedDriver, seconds: float) -> tuple[PortCounters, ...]:
-    """Return two readings of a device's counters, so many seconds apart; empty where it has none."""
+    """Return two readings of a device's counters, ``seconds`` apart; empty if the device has no counters."""
     view = driver.observe(ObserveRequest(state=False, counters=True, over_s=seconds))
     with decoding("its counters"):
         return tuple(view.counted)
 
 
 def count_of(counters: Mapping[str, Any], name: str) -> int:
-    """Return a counter, UNKNOWN if the device does not have it: drivers leave it out, or write -1, None or NaN."""
+    """Return a counter, or UNKNOWN if the device does not have it.
+
+    Drivers leave such a counter out, or give -1, None or NaN for it.
+    """
     value = counters.get(name)
     if isinstance(value, bool) or not isinstance(value, int | float | str):
         return UNKNOWN

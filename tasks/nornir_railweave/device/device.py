@@ -73,7 +73,7 @@ class Attempt:
     complaint: str = ""
 
     def made(self, last: CommitStatus) -> bool:
-        """Tell whether a switch's last commit, or drain, is this attempt's.
+        """Tell whether ``last``, a switch's last commit or drain, was made by this attempt.
 
         A commit is recognized by its id: another runner that resumes this rollout uses the same message.
         """
@@ -83,16 +83,17 @@ class Attempt:
         return last.commit_id != self.earlier_id and last.message == self.message
 
     def undid(self, last: CommitStatus) -> bool:
-        """Tell whether a switch's last commit rolled this attempt back."""
+        """Tell whether ``last``, a switch's last commit, rolled this attempt back."""
         own_id = self.commit_id or self.sent_id
         if own_id and last.message == f"rollback of {own_id}":
             return True
         return last.message == undone(self.message)
 
     def refuse_forestalled(self, last: CommitStatus) -> None:
-        """Raise ForestalledError where somebody else committed since the switch was read: its configuration is theirs.
+        """Raise ForestalledError if ``last``, the switch's last commit, is somebody else's, made since it was read.
 
-        Their commit may have come instead of ours, or after ours ended while this runner was suspended.
+        The configuration is theirs then. Their commit may have come instead of ours, or after ours ended while this
+        runner was suspended.
         """
         is_unchanged = last.commit_id in ("", self.earlier_id)
         if is_unchanged or self.made(last) or self.undid(last):
@@ -152,7 +153,7 @@ class ReachedDevice:
 
     @property
     def broken(self) -> str:
-        """Return in words which daemons the last change ended for good, by the last reading; empty for none."""
+        """Describe the daemons that do not run any more since the last change, by the last reading; empty for none."""
         reading = self.driver.last_reading
         if reading is None:
             return ""
@@ -195,7 +196,10 @@ class Device(ReachedDevice):
         return self.job.read(self.driver, which)
 
     def read_and_look(self) -> tuple[JobReading, Seen | None]:
-        """Return what the device runs and, from the same answer, what it shows; None where the driver shows nothing."""
+        """Read the device; return what it runs and, from the same answer, what it shows.
+
+        The second part is None if the driver's answer does not show it, or if it is not needed.
+        """
         if self.job.disconnects:
             # Nothing is compared with the state before such a change, so its counters, read twice, are not waited for.
             return self.read(), None

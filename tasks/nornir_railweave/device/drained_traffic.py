@@ -36,10 +36,11 @@ def wait_until_drained(
     clock: Clock = SYSTEM_CLOCK,
     first: tuple[PortCounters, ...] = (),
 ) -> str:
-    """Return an empty text once every port carries less than ``packets_per_s`` in each direction.
+    """Wait until every port carries less than ``packets_per_s`` in each direction; return an empty text then.
 
-    When ``timeout_s`` is over, return what still flows. Rates are taken over ``interval_s``; SONiC renews its counters
-    once a second. ``first`` are counters that the caller has read already. A port without counters is not quiet.
+    Once ``timeout_s`` is over, return in words what still flows. Rates are measured over ``interval_s``; SONiC renews
+    its counters once a second. ``first`` are counters that the caller has read already. A port without counters is not
+    quiet.
     """
     deadline = clock.monotonic() + timeout_s
     # Readings are counted too: a driver may return its counters before the interval is over.
@@ -67,9 +68,9 @@ def _remaining_traffic(counted: tuple[PortCounters, ...], ports: Collection[str]
 
 
 def packet_rates(counted: tuple[PortCounters, ...], ports: Collection[str]) -> dict[str, float]:
-    """Return the packets a second of each port, received or sent, whichever are more, between first and last reading.
+    """Return the packets a second of each port in its busier direction, between the first and the last reading.
 
-    A port without counters of its unicast packets is left out. Empty with fewer than two readings.
+    A port whose unicast packets are not counted is left out. The result is empty with fewer than two readings.
     """
     if len(counted) < 2:
         return {}
@@ -92,11 +93,12 @@ def _packets(counters: Mapping[str, Mapping[str, Any]], ports: Collection[str]) 
 
 
 def _is_counted(counters: Mapping[str, Any]) -> bool:
-    """Tell whether unicast packets are counted in both directions; what NAPALM does not know is -1."""
+    """Tell whether unicast packets are counted in both directions; NAPALM gives -1 for a counter that is unknown."""
     return all(count_of(counters, f"{direction}_unicast_packets") >= 0 for direction in ("rx", "tx"))
 
 
 def _sum(counters: Mapping[str, Any], direction: str) -> int:
+    """Return the packets of all kinds in one direction (``rx`` or ``tx``); kinds that are not counted are 0."""
     return sum(max(0, count_of(counters, f"{direction}_{kind}")) for kind in _PACKETS)
 
 
@@ -126,7 +128,7 @@ def _not_counted(ports: Sequence[str]) -> str:
 
 
 def _still_flowing(rates: Mapping[str, float], limit: float) -> str:
-    """Name the busiest ports of ``rates``, which are packets a second."""
+    """Describe the traffic on the busiest ports; ``rates`` and ``limit`` are packets a second."""
     busiest = sorted(rates, key=lambda port: -rates[port])
     named = ", ".join(f"{port} {rates[port]:.0f}" for port in busiest[:_SHOWN_PORTS])
     hidden = len(busiest) - _SHOWN_PORTS

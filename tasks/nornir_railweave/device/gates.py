@@ -17,7 +17,7 @@ _SHOWN_CHECKS = 3
 
 
 def take_baseline(device: Device, seen: Seen) -> Baseline:
-    """Return the checks, prefixes and losses of a device before its change, which it is compared with afterwards."""
+    """Return the checks, prefixes and losses of a device before its change, with which it is compared afterwards."""
     expectation = device.job.expectation
     held = health(expectation, seen.observation)
     rates: Mapping[tuple[CheckKind, str], float] = {}
@@ -62,7 +62,7 @@ def loss_checks_of(device: Device, baseline: Baseline, losses: LossWatch) -> tup
 
 
 @dataclass(frozen=True, slots=True)
-class _Look:
+class _GateReading:
     """The checks of one reading, and whether neighbors have yet to announce their own prefixes."""
 
     checks: tuple[VerifyCheck, ...]
@@ -77,8 +77,8 @@ class _Look:
 def wait_for_gate(device: Device, baseline: Baseline, *, whole: bool = True, first: Seen | None = None) -> str:
     """Read the device until all checks pass and no port loses more packets than before the change.
 
-    Returns an empty string then, or a sentence with the failed checks when the time is up. Without ``whole`` neither
-    prefixes nor losses are judged. ``first`` is a reading that the caller has already.
+    Returns an empty text then, or a sentence with the failed checks when the time is up. Without ``whole`` neither
+    prefixes nor losses are judged. ``first`` is a reading that the caller has already made.
 
     Missing prefixes of settled neighbors delay the gate by at most WAIT_S and never fail it, as this device is not the
     cause.
@@ -90,39 +90,47 @@ def wait_for_gate(device: Device, baseline: Baseline, *, whole: bool = True, fir
     judges_losses = whole and bool(baseline.losses)
     seen = first
     while True:
-        look = _look(device, baseline, seen, whole=whole, judges_losses=judges_losses)
-        failed = look.failed
-        next_look_s = clock.monotonic() + rollout.verify_interval_s
+        reading = _read_gate(device, baseline, seen, whole=whole, judges_losses=judges_losses)
+        failed = reading.failed
+        next_reading_s = clock.monotonic() + rollout.verify_interval_s
         if failed:
-            if next_look_s > deadline_s:
+            if next_reading_s > deadline_s:
                 return sentence(failed)
-        elif not look.awaits_routes or next_look_s > routes_deadline_s:
+        elif not reading.awaits_routes or next_reading_s > routes_deadline_s:
             return ""
         clock.sleep(rollout.verify_interval_s)
         seen = None
 
 
 def _loss_checks(device: Device, baseline: Baseline, seen: Seen) -> Sequence[VerifyCheck]:
-    """Return the checks of losses, counted anew unless ``seen`` has them; none where the switch has no counters."""
+    """Return the checks of the losses in ``seen``, or else of losses that are counted now.
+
+    There are none if the switch has no counters.
+    """
     losses = seen.losses or losses_of(count_over(device.driver, device.interval_s))
     if losses is None:
         return ()
     return loss_checks_of(device, baseline, losses)
 
 
-def _look(device: Device, baseline: Baseline, seen: Seen | None, *, whole: bool, judges_losses: bool) -> _Look:
-    """Return the checks of ``seen``, or of a new reading where that is None."""
+def _read_gate(
+    device: Device, baseline: Baseline, seen: Seen | None, *, whole: bool, judges_losses: bool
+) -> _GateReading:
+    """Return the checks of ``seen``, or of a new reading if that is None.
+
+    A device that does not answer has one failed check, and its session is closed.
+    """
     try:
         seen = seen or Seen(observe(device.driver))
         checks = checks_of(device, baseline, seen.observation, None, whole=whole)
         awaits_routes = whole and _awaits_routes(device, baseline, seen.observation)
         # Counting losses takes a while, so they are judged last, where all else has passed.
         if not judges_losses or awaits_routes or not all(check.ok for check in checks):
-            return _Look(checks, awaits_routes)
-        return _Look((*checks, *_loss_checks(device, baseline, seen)))
+            return _GateReading(checks, awaits_routes)
+        return _GateReading((*checks, *_loss_checks(device, baseline, seen)))
     except DEVICE_ERRORS as fault:
         device.session.close()
-        return _Look((unreachable(device.job.device, error_text(fault)),))
+        return _GateReading((unreachable(device.job.device, error_text(fault)),))
 
 
 def _awaits_routes(device: Device, baseline: Baseline, seen: Observation) -> bool:

@@ -87,10 +87,10 @@ class DeviceJob(Protocol):
         """Read the running (or ``startup``) configuration; raises the driver's exceptions and DocumentError."""
 
     def moved(self, reading: JobReading) -> str:
-        """Return in a sentence how the device has changed since the job was made; empty where it has not."""
+        """Return a sentence if the device has changed since the job was made; empty if it has not."""
 
     def snapshot(self, reading: JobReading) -> Snapshot:
-        """Return what a change that fails is rolled back to; ``reading`` was read before the change."""
+        """Return the configuration to which a failed change is rolled back; ``reading`` was read before the change."""
 
     @property
     def expectation(self) -> Expectation:
@@ -99,8 +99,8 @@ class DeviceJob(Protocol):
     def gate(self, seen: Observation, settled: Container[str], held: Health) -> tuple[VerifyCheck, ...]:
         """Return the checks that the device must pass after the change.
 
-        ``settled`` are the devices already in their target state; ``held`` are kind and subject of the checks of
-        ``expectation`` that passed before the change. A rollback returns those of ``held`` that it must preserve.
+        ``settled`` are the devices already in their target state. ``held`` are the checks of ``expectation`` that
+        passed before the change, as kind and subject. A rollback returns those of ``held`` that it must preserve.
         """
 
     def routes(self, seen: Observation, settled: Container[str]) -> tuple[SessionRoutes, ...]:
@@ -183,7 +183,7 @@ class DeployJob:
         )
 
     def moved(self, reading: JobReading) -> str:
-        """Return in a sentence how the device differs from what the plan found; empty where it does not."""
+        """Return a sentence if the device, or what is to be changed, differs from what the plan found; else empty."""
         if reading.sha256 != self.before_sha256:
             return "the device's configuration changed since the plan was made; nothing was done"
         if reading.delta != self.delta and _shown(reading.delta) != _shown(self.delta):
@@ -206,7 +206,7 @@ class DeployJob:
 
 
 def _shown(delta: Delta) -> list[dict[str, Any]]:
-    """Return changes in the form of a plan's file, where secrets are hidden: so those of a file can be compared."""
+    """Return changes as a plan's file has them: with secrets hidden, so that a plan from a file compares equal."""
     return [change_json("", change) for change in delta]
 
 
@@ -252,7 +252,7 @@ class RollbackJob:
         return JobReading(running, sha256, difference, done=done, disconnects=needs_both_ends(difference.delta))
 
     def moved(self, reading: JobReading) -> str:
-        """Return in a sentence that the device changed since the rollback was planned; empty where it has not."""
+        """Return a sentence if the device has changed since the rollback was planned; empty if it has not."""
         if reading.sha256 != self.before_sha256:
             return "the device's configuration changed since the rollback was planned; nothing was done"
         return ""
@@ -264,25 +264,28 @@ class RollbackJob:
     def gate(self, seen: Observation, settled: Container[str], held: Health) -> tuple[VerifyCheck, ...]:
         """Return the checks that passed before the rollout; those that passed after it do not count.
 
-        If that is unknown, return those of ``held`` whose link or session the rollback does not touch.
+        If it is unknown which passed before, return the checks in ``held`` whose link or session the rollback leaves
+        as it is.
         """
         del settled
         # BGP timers depend on the neighbors too, which may not be rolled back yet.
         checks = [check for check in check_device(self.expectation, seen) if check.kind is not CheckKind.TIMERS]
         if self.held is not None:
             return tuple(check for check in checks if (check.kind, check.subject) in self.held)
-        return tuple(check for check in checks if (check.kind, check.subject) in held and self._stays(check))
+        return tuple(check for check in checks if (check.kind, check.subject) in held and self._leaves_alone(check))
 
     def routes(self, seen: Observation, settled: Container[str]) -> tuple[SessionRoutes, ...]:
         """Return nothing: the least routes of the earlier state are not known."""
         del seen, settled
         return ()
 
-    def _stays(self, check: VerifyCheck) -> bool:
+    def _leaves_alone(self, check: VerifyCheck) -> bool:
         """Tell whether the rollback keeps the session of a check, or does not touch its port."""
         if check.kind is CheckKind.BGP:
             frr = self.earlier.frr
-            return frr is not None and any(entry.line.startswith(f"neighbor {check.subject} ") for entry in frr.entries)
+            if frr is None:
+                return False
+            return any(entry.line.startswith(f"neighbor {check.subject} ") for entry in frr.entries)
         if check.kind not in (CheckKind.LINK, CheckKind.LLDP):
             return False
         rows = self.earlier.rows
@@ -290,6 +293,9 @@ class RollbackJob:
 
 
 def held_before(record: DeviceRecord) -> Health:
-    """Return the checks that passed on a device before a rollout; kinds unknown to this version are left out."""
+    """Return the checks that passed on a device before a rollout, by the ``record`` of its journal.
+
+    Kinds of checks that this version does not know are left out.
+    """
     kinds = {kind.value: kind for kind in CheckKind}
     return frozenset((kinds[kind], subject) for kind, subject in record.held if kind in kinds)

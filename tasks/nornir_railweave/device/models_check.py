@@ -18,9 +18,9 @@ from railweave.switch_driver import Capability
 def refused_reload(
     driver: CheckedDriver, delta: Delta, running: RunningConfig, intended: DeviceConfig
 ) -> Iterable[Blocker]:
-    """Return why SONiC's ``config reload`` of ``delta`` would abort; nothing without a reload or that capability.
+    """Return a blocker for each reason why SONiC's ``config reload`` would abort when it carries out ``delta``.
 
-    Raises what the driver raises.
+    There are none if ``delta`` needs no reload, or the driver cannot check one. Raises what the driver raises.
     """
     if not delta.reloads or not driver.can(Capability.CHECK_RELOAD):
         return ()
@@ -36,9 +36,10 @@ def refused_reload(
 
 
 def refused_rows(driver: CheckedDriver, delta: Delta, intended: DeviceConfig) -> Iterable[Blocker]:
-    """Return why the rows that ``delta`` writes would be refused; nothing where the driver cannot check them.
+    """Return a blocker for each row that ``delta`` writes and the switch's models would refuse.
 
-    ``delta`` was made for the driver's last reading. Raises what the driver raises.
+    There are none if the driver cannot check rows. ``delta`` was made for the driver's last reading. Raises what the
+    driver raises.
     """
     if not driver.can(Capability.CHECK):
         return ()

@@ -30,17 +30,17 @@ class Seen:
 
 
 def observe(driver: CheckedDriver) -> Observation:
-    """Return what ``driver``'s device shows now; raises what the driver raises when the device does not answer."""
+    """Return what a device shows now. Raises what ``driver`` raises if the device does not answer."""
     return _observation(driver.observe())
 
 
 def observe_over(driver: CheckedDriver, seconds: float) -> Seen:
-    """Return what a device shows, and its counters twice, so many ``seconds`` apart, or once for 0 seconds."""
+    """Return what a device shows, and two readings of its counters, ``seconds`` apart; one reading for 0 seconds."""
     return seen_of(driver.observe(ObserveRequest(counters=True, over_s=seconds)))
 
 
 def seen_of(view: SwitchView) -> Seen:
-    """Return what a driver's answer shows."""
+    """Return what a driver's answer shows, with the counters in it."""
     observation = _observation(view)
     with decoding("its counters"):
         return Seen(observation, tuple(view.counted))
@@ -88,12 +88,15 @@ def _losses(counted: PortCounters) -> Counters:
     return Counters(counted.at_s, _summed(counted.ports, "errors"), _summed(counted.ports, "discards"))
 
 
-def _summed(counted: Mapping[str, Mapping[str, int]], what: str) -> dict[str, int]:
-    """Return the received plus the sent ``errors`` or ``discards`` of each port that counts one of the two."""
+def _summed(ports: Mapping[str, Mapping[str, int]], name: str) -> dict[str, int]:
+    """Return the sum of both directions of a counter, ``errors`` or ``discards``, for each port.
+
+    A port that counts it in neither direction is left out.
+    """
     sums: dict[str, int] = {}
-    for port, counters in counted.items():
-        received = count_of(counters, f"rx_{what}")
-        sent = count_of(counters, f"tx_{what}")
+    for port, counters in ports.items():
+        received = count_of(counters, f"rx_{name}")
+        sent = count_of(counters, f"tx_{name}")
         if received != UNKNOWN or sent != UNKNOWN:
             sums[port] = max(received, 0) + max(sent, 0)
     return sums
@@ -153,7 +156,7 @@ def _timers(seconds: Mapping[str, int]) -> SessionTimers:
 
 
 def _accepted(families: Iterable[Mapping[str, Any]]) -> int:
-    """Return the prefixes that were accepted over some address families; UNKNOWN where none of them counts."""
+    """Return how many prefixes were accepted over ``families``; UNKNOWN if none of them has a count."""
     counts = [int(family.get("accepted_prefixes", UNKNOWN)) for family in families]
     known_counts = [count for count in counts if count >= 0]
     if known_counts:

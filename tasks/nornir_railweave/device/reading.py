@@ -35,14 +35,14 @@ class Comparer:
     def __call__(self, driver: CheckedDriver, name: str, which: str = "running") -> ConfigComparison:
         """Return how the running (or ``startup``) configuration of device ``name`` differs from the intended one.
 
-        Raises what the driver raises, and DocumentError where its answer is not a configuration.
+        Raises what the driver raises, and DocumentError if its answer is not a configuration.
         """
         return self._compared(name, running_of(driver, which))
 
     def changes(self, name: str, running: RunningConfig) -> int | None:
         """Return how many rows and FRR lines of a configuration differ from the intended one; None if that is unknown.
 
-        Raises DocumentError where it is not a configuration.
+        Raises DocumentError if it is not a configuration.
         """
         difference = self._compared(name, running).difference
         if difference.blockers:
@@ -66,9 +66,9 @@ class Comparer:
 
 
 def running_of(driver: CheckedDriver, which: str = "running") -> RunningConfig:
-    """Return the configuration that a device runs, that of its ``last`` reading, or that which it boots (``startup``).
+    """Return a configuration of a device: what it runs, what it boots (``startup``), or its ``last`` reading.
 
-    Raises what the driver raises, and DocumentError where its answer is not a configuration.
+    Raises what the driver raises, and DocumentError if its answer is not a configuration.
     """
     if which == "startup":
         return parse_running(driver.printed(which))
@@ -76,7 +76,7 @@ def running_of(driver: CheckedDriver, which: str = "running") -> RunningConfig:
 
 
 def reading_of(driver: CheckedDriver, which: str = "running") -> ConfigReading:
-    """Return a new reading, or the ``last`` one where there is one."""
+    """Return the ``last`` reading if that is asked for and there is one, else a new reading."""
     if which == "last":
         last_reading = driver.last_reading
         if last_reading is not None:
@@ -85,7 +85,7 @@ def reading_of(driver: CheckedDriver, which: str = "running") -> ConfigReading:
 
 
 def awaits_confirmation(driver: CheckedDriver) -> bool:
-    """Tell whether a commit waits on a device that was just read."""
+    """Tell whether a commit waits for its confirmation on a device that was just read."""
     # The status of that reading: a timer cannot end between the two.
     reading = driver.last_reading
     if reading is not None:
@@ -94,7 +94,7 @@ def awaits_confirmation(driver: CheckedDriver) -> bool:
 
 
 def generation_in(reading: ConfigReading | None) -> Mapping[str, Any]:
-    """Return the generation of the intent that a device says it runs; empty where it says none."""
+    """Return the generation of the intent that a device says it runs; empty if it says nothing about it."""
     if reading is None:
         return {}
     return reading.status.generation

@@ -38,11 +38,13 @@ def restore(
 ) -> tuple[str, ...]:
     """Bring a device back to ``snapshot``; return what is missing of it, empty where the device runs it.
 
-    ``made`` tells whether a commit is the one to revert; ``message`` is that of a commit that changes the device back.
+    ``made`` tells whether a commit is the one to revert. ``message`` is that of a commit that changes the device back.
     ``refuse`` is called with the switch's last commit before each step, and may raise to end the rollback. Each step
     names the commit that was judged: a switch refuses it if another commit came meanwhile. Unmanaged rows stay as they
-    are. Raises what ``refuse`` raises; what the driver raises, and DocumentError, where the device cannot be read in
-    the end.
+    are.
+
+    Raises what ``refuse`` raises. If the device cannot be read in the end, raises what the driver raises, or
+    DocumentError.
     """
     attempts = (
         partial(_revert, device, snapshot, made, refuse),
@@ -68,8 +70,8 @@ def _result(
 ) -> tuple[CommitStatus, tuple[str, ...]]:
     """Read the device again; return its last commit and what is missing of ``snapshot``.
 
-    A commit with ``message``, which changed the device back, is confirmed. STILL_WAITS is missing while that commit, or
-    the one to revert, is pending.
+    If nothing is missing, a pending commit with ``message``, which changed the device back, is confirmed. What is
+    missing is STILL_WAITS while that commit, or the one to revert, is pending.
     """
     missing = snapshot.missing(running_of(device.reconnect()))
     last = device.last_commit(just_read=True)
@@ -89,7 +91,10 @@ def _revert(
     made: Callable[[CommitStatus], bool],
     refuse: Callable[[CommitStatus], None],
 ) -> None:
-    """Let the switch revert its last commit, unless the device has the snapshot; raises CommitError for another one."""
+    """Let the switch revert its last commit, unless the device runs the snapshot already.
+
+    Raises CommitError if the last commit is not the one to revert.
+    """
     last = device.last_commit()
     refuse(last)
     if not last.pending and not snapshot.missing(running_of(device.driver)):
@@ -103,7 +108,7 @@ def _revert(
 def _change_back(
     device: ReachedDevice, snapshot: Snapshot, message: str, refuse: Callable[[CommitStatus], None]
 ) -> None:
-    """Change what is missing of the snapshot, row by row."""
+    """Change the device back row by row where it differs from the snapshot, in a commit with ``message``."""
     delta = snapshot.difference(running_of(device.driver)).delta
     # By the same reading: the switch refuses the delta if it has other rows, or another commit, by then.
     refuse(device.last_commit(just_read=True))
@@ -111,7 +116,7 @@ def _change_back(
 
 
 def _confirmed_undo(device: ReachedDevice, undo: CommitStatus) -> CommitStatus:
-    """Confirm ``undo``, the commit that changed the device back; return the last commit of the device then."""
+    """Confirm ``undo``, the commit that changed the device back; return the device's last commit after that."""
     try:
         device.driver.confirm(undo.commit_id)
     except DEVICE_ERRORS as fault:
@@ -123,7 +128,7 @@ def _confirmed_undo(device: ReachedDevice, undo: CommitStatus) -> CommitStatus:
 def revert_commit(device: ReachedDevice, last: CommitStatus) -> None:
     """Let the switch revert ``last``, its last commit, whether that is pending or confirmed.
 
-    Raises what the driver raises, CommitError if another commit came meanwhile.
+    Raises what the driver raises: CommitError if another commit came meanwhile.
     """
     driver = device.driver
     try:
@@ -148,10 +153,10 @@ def apply_delta(
 ) -> AppliedChange:
     """Apply a delta that was made for the last reading; return the commit, without an id for an empty delta.
 
-    With ``revert_in`` (seconds) the switch reverts it unless it is confirmed. ``request`` is what the driver's answer
-    includes, ``generation`` what the switch checks and keeps with the commit. A delta that ``restores`` an earlier
-    configuration is not checked against the switch's YANG models. ``commit_id`` names the commit, by default a new
-    name. Raises what the driver raises.
+    The switch reverts the commit after ``revert_in`` seconds unless it is confirmed; None keeps and saves it at once.
+    ``request`` is what the driver's answer includes. ``generation`` is what the switch checks and keeps with the
+    commit. A delta that ``restores`` an earlier configuration is not checked against the switch's YANG models. The id
+    of the commit is ``commit_id``, or else a new one. Raises what the driver raises.
     """
     if not delta:
         return AppliedChange("")
@@ -167,9 +172,9 @@ def apply_delta(
 
 
 def roll_back(device: Device, attempt: Attempt, why: str) -> DeviceOutcome:
-    """Restore the configuration of a device from before its job, and its traffic; ``why`` is the outcome's error.
+    """Restore the configuration of a device from before its job, and undrain it; return the outcome.
 
-    The commit of the job may be pending or confirmed.
+    The commit of the job may be pending or confirmed. ``why`` is the reason, with which the outcome's error begins.
     """
     device.say(Step.ROLLING_BACK, why)
     snapshot = device.job.snapshot(attempt.before)
@@ -203,7 +208,10 @@ def _is_new(device: Device) -> bool:
 
 
 def _left_to_others(device: Device, attempt: Attempt, theirs: ForestalledError, why: str) -> DeviceOutcome:
-    """Return the outcome of a device on which somebody else committed; their commit is left as it is."""
+    """Return the outcome of a device on which somebody else has committed: their commit is left as it is.
+
+    ``why`` is the reason for which the device was to be rolled back.
+    """
     try:
         state = device.state()
         pending = awaits_confirmation(device.driver)

@@ -79,7 +79,7 @@ class DeviceSession:
         close_session(self._task.host)
 
     def reconnect(self, within_s: float, clock: Clock = SYSTEM_CLOCK) -> CheckedDriver:
-        """Return a new driver, trying for ``within_s`` seconds; raises the last fault."""
+        """Return the driver of a new connection, which is tried for ``within_s`` seconds. Raises the last fault."""
         deadline = clock.monotonic() + within_s
         while True:
             self.close()
@@ -102,7 +102,7 @@ def _with_command(refused: HostKeyError, name: str) -> HostKeyError:
 
 @contextmanager
 def session(task: Task) -> Iterator[DeviceSession]:
-    """Give a session of the task's host, and leave it open for the next task unless the block fails."""
+    """Yield a session of the task's host; it stays open for the next task unless the block fails."""
     opened = DeviceSession(task)
     try:
         yield opened
@@ -112,7 +112,7 @@ def session(task: Task) -> Iterator[DeviceSession]:
 
 
 def said_of(fault: BaseException) -> dict[str, str]:
-    """Return all that a device printed with a fault, as a detail of the journal; empty where it printed nothing."""
+    """Return what a device printed with a fault, as the detail ``said`` of an event; empty if it printed nothing."""
     notes = "\n".join(getattr(fault, "__notes__", ()))
     if notes:
         return {"said": notes}
@@ -120,7 +120,10 @@ def said_of(fault: BaseException) -> dict[str, str]:
 
 
 def error_text(fault: BaseException) -> str:
-    """Return an exception in one line for a person; its type where it has no text or is not a device's fault."""
+    """Return an exception in one line for a person.
+
+    The line has the type of the exception if that has no text, or is not a device's fault.
+    """
     text = one_line(str(fault))
     if not text:
         return type(fault).__name__

@@ -25,7 +25,7 @@ _ALGORITHMS = {"ssh-rsa": ("rsa-sha2-512", "rsa-sha2-256")}
 
 
 class Trust(StrEnum):
-    """How the key that a device shows stands to the recorded ones."""
+    """How the key that a device shows compares with the recorded ones."""
 
     KNOWN = "known"
     NEW = "new"
@@ -55,7 +55,7 @@ class ShownKey:
 
 
 def jump_of(reaches: Mapping[str, Reach]) -> Jump | None:
-    """Return the jump host through which the devices are reached, None without one; all of a target share it."""
+    """Return the jump host through which the devices are reached, None without one. A target has one at most."""
     for reach in reaches.values():
         if reach.options.get("jump"):
             return parse_jump(reach.options["jump"])
@@ -68,7 +68,7 @@ def look_at_jump(jump: Jump, timeout_s: float) -> ShownKey:
     def open_socket() -> Any:
         return connect(jump.host, jump.port, timeout_s)
 
-    return _look("jump host", str(jump), jump.known_hosts_file, open_socket, timeout_s)
+    return _shown_key("jump host", str(jump), jump.known_hosts_file, open_socket, timeout_s)
 
 
 def look(reaches: Mapping[str, Reach], known_hosts: Path, workers: int) -> tuple[ShownKey, ...]:
@@ -84,7 +84,7 @@ def look(reaches: Mapping[str, Reach], known_hosts: Path, workers: int) -> tuple
                 return dial(jump, reach.host, reach.port, timeout_s)
             return connect(reach.host, reach.port, timeout_s)
 
-        return _look(device, known_name(reach.host, reach.port), known_hosts, open_socket, timeout_s)
+        return _shown_key(device, known_name(reach.host, reach.port), known_hosts, open_socket, timeout_s)
 
     with ThreadPoolExecutor(workers, thread_name_prefix="railweave-trust") as pool:
         return tuple(pool.map(look_at, reaches))
@@ -93,7 +93,7 @@ def look(reaches: Mapping[str, Reach], known_hosts: Path, workers: int) -> tuple
 def devices_by_key(
     keys: Iterable[ShownKey], reaches: Mapping[str, Reach], known_hosts: Path
 ) -> Mapping[str, tuple[str, ...]]:
-    """Return the devices that share a key, by the key's fingerprint.
+    """Return the devices that share a key, by the key's fingerprint; keys of a single device are left out.
 
     A device has the key that it showed, or the ones recorded for it if it showed none.
     """
@@ -110,7 +110,7 @@ def devices_by_key(
 def _devices_of_keys(
     shown: Mapping[str, ShownKey], reaches: Mapping[str, Reach], known_hosts: Path
 ) -> dict[str, list[str]]:
-    """Return the devices of each key (``type base64``): a device has the key that it showed, else its recorded ones."""
+    """Return the devices that have each key (``type base64``): the key that a device showed, else its recorded ones."""
     devices_of: defaultdict[str, list[str]] = defaultdict(list)
     for device, reach in reaches.items():
         if device in shown:
@@ -122,8 +122,11 @@ def _devices_of_keys(
     return devices_of
 
 
-def _look(device: str, name: str, known_hosts: Path, open_socket: Callable[[], Any], timeout_s: float) -> ShownKey:
-    """Return the key that a device shows over a new connection, compared with those recorded under ``name``."""
+def _shown_key(device: str, name: str, known_hosts: Path, open_socket: Callable[[], Any], timeout_s: float) -> ShownKey:
+    """Return the key that a device shows over a new connection, compared with those recorded under ``name``.
+
+    A device that cannot be reached has an error instead of a key.
+    """
     import paramiko
 
     recorded = recorded_keys(known_hosts, name)
@@ -144,7 +147,10 @@ def _look(device: str, name: str, known_hosts: Path, open_socket: Callable[[], A
 
 
 def _fetch(sock: Any, recorded_types: list[str], timeout_s: float) -> "paramiko.PKey":
-    """Return the host key of the far end; of several keys, one of a type that is recorded."""
+    """Return the host key of the far end of ``sock``.
+
+    A far end with several keys is asked for one of ``recorded_types``, so that it can be compared.
+    """
     import paramiko
 
     transport = paramiko.Transport(sock)
