@@ -55,10 +55,10 @@ class _EndedError(Exception):
 
 
 def apply_change(task: Task, order: WaveOrder) -> Result:
-    """Return an ``ApplyResult``; the result is failed unless the device runs its new configuration under its timer.
+    """Apply and verify the change of one device; return an ``ApplyResult``.
 
-    In a dry run the device is only read: the ``ApplyResult`` is empty, and ``diff`` and ``changed`` describe the
-    change that would be made.
+    The result is failed unless the device runs its new configuration under its switch's timer. In a dry run the device
+    is only read: the ``ApplyResult`` is empty, and ``diff`` and ``changed`` describe the change that would be made.
     """
     with session(task) as opened:
         device = Device(opened, order.jobs[task.host.name], order)
@@ -113,7 +113,7 @@ class _Application:
         return Result(host=task.host, result=ApplyResult(outcome=outcome), failed=True)
 
     def _begin(self) -> Attempt:
-        """Read the device before its change, once more where the session breaks off."""
+        """Return the attempt before its change, as ``_read_before`` does; try once more if the session breaks off."""
         try:
             return self._read_before()
         except ConnectionClosedException as fault:
@@ -122,7 +122,11 @@ class _Application:
             return self._read_before()
 
     def _read_before(self) -> Attempt:
-        """Return what the device runs and which checks pass; raises _UntouchedError if its job does not fit that."""
+        """Read the device; return an attempt with what it runs and which checks pass.
+
+        Raises _UntouchedError if the device must not be changed: its driver has no revert timer, a commit waits for its
+        confirmation, or the device changed since its job was made.
+        """
         device = self._device
         driver = device.driver
         if not driver.can(Capability.APPLY_WITH_TIMER):
@@ -141,10 +145,11 @@ class _Application:
         return Attempt(reading, baseline, last.commit_id, device.order.policy.message)
 
     def _drain(self, attempt: Attempt) -> bool:
-        """Drain the device where its job needs that; return whether it was drained.
+        """Drain the device if its job needs that; return whether it was drained.
 
-        Raises _UntouchedError where another transaction holds the lock or the journal cannot be written, _EndedError
-        where traffic still flows when time is up.
+        Raises _UntouchedError if an operator has drained a part of it, another transaction holds the lock, or the
+        journal cannot be written. Raises _EndedError, with the drain rolled back, if draining fails or traffic still
+        flows when the time is up.
         """
         device = self._device
         if not needs_drain(device, attempt.before):
@@ -164,14 +169,14 @@ class _Application:
         return True
 
     def _roll_back_drain(self, attempt: Attempt, why: str) -> DeviceOutcome:
-        """Roll back a device on which nothing but the drain was done."""
+        """Roll back a device on which nothing but the drain was done; return its outcome."""
         return roll_back(self._device, replace(attempt, drained=True), why)
 
     def _commit(self, attempt: Attempt) -> tuple[str, Attempt]:
         """Commit under the switch's timer; return an error text, empty for none, and the attempt with its commit.
 
-        Raises _UntouchedError, or _EndedError if the device is drained, where somebody else holds the switch's lock or
-        the journal cannot be written.
+        If somebody else holds the switch's lock, or the journal cannot be written, nothing is committed. A drained
+        device is rolled back then and _EndedError is raised, otherwise _UntouchedError.
         """
         device = self._device
         ends_at_s = device.order.policy.clock.monotonic() + device.revert_in_s
@@ -192,7 +197,7 @@ class _Application:
         return "", attempt
 
     def _apply(self, attempt: Attempt) -> AppliedChange:
-        """Apply the device's changes; where there are none the commit has no id."""
+        """Apply the device's changes; return the commit, without an id if there are no changes."""
         device = self._device
         # The losses of a drained device are judged after it was undrained, by new counters.
         counters = not attempt.drained and bool(attempt.baseline.losses)
@@ -208,7 +213,10 @@ class _Application:
         )
 
     def _settle(self, attempt: Attempt, fault_text: str) -> ApplyResult:
-        """Read the device after the commit and verify it; roll it back unless it is as intended."""
+        """Read the device after the commit and verify it; roll it back unless it is as intended.
+
+        ``fault_text`` is the error of the commit, empty for none: the device may hold the commit all the same.
+        """
         device = self._device
         try:
             reading = self._read_again(attempt, reconnect=bool(fault_text))
@@ -218,7 +226,7 @@ class _Application:
             remaining = first_few(reading.remaining, separator="; ") or "its digest is another"
             why = fault_text or f"the device does not hold what was committed: {remaining}"
             return ApplyResult(outcome=roll_back(device, attempt, why))
-        if why := self._without_timer(attempt):
+        if why := self._missing_timer(attempt):
             return ApplyResult(outcome=roll_back(device, attempt, why))
         attempt = replace(attempt, after_sha256=reading.sha256)
         try:
@@ -230,8 +238,8 @@ class _Application:
             return ApplyResult(replace(attempt, after=after))
         return ApplyResult(outcome=roll_back(device, attempt, _with_complaint(attempt, failure)))
 
-    def _without_timer(self, attempt: Attempt) -> str:
-        """Return an error text where no timer of the switch runs for the commit; empty where one does."""
+    def _missing_timer(self, attempt: Attempt) -> str:
+        """Return an error text if no timer of the switch runs for the commit; empty if one does, or that is unknown."""
         try:
             last = self._device.last_commit(just_read=True)
         except DEVICE_ERRORS:
@@ -243,7 +251,7 @@ class _Application:
         return f"the driver {driver.name} says that it can {Capability.APPLY_WITH_TIMER}, and no timer runs"
 
     def _read_again(self, attempt: Attempt, *, reconnect: bool) -> JobReading:
-        """Read the device after the commit, over a new session with ``reconnect`` or where the old one breaks off."""
+        """Read the device after the commit; over a new session with ``reconnect``, or if the old one breaks off."""
         if not reconnect:
             try:
                 return self._device.read("running" if attempt.after is None else "last")
@@ -260,10 +268,10 @@ class _Application:
         device = self._device
         after = attempt.after
         device.say(Step.VERIFYING)
-        first_look = None
+        first_reading = None
         if after is not None and after.view is not None:
-            first_look = seen_of(after.view)
-        failure = wait_for_gate(device, attempt.baseline, whole=not attempt.drained, first=first_look)
+            first_reading = seen_of(after.view)
+        failure = wait_for_gate(device, attempt.baseline, whole=not attempt.drained, first=first_reading)
         if attempt.drained and not failure:
             failure = wait_for_gate(device, attempt.baseline, first=undrain(device))
             if after is not None:
@@ -276,14 +284,14 @@ class _Application:
 
 
 def _with_complaint(attempt: Attempt, failure: str) -> str:
-    """Return a failed verification after what the switch reported of its reload, which is likely its cause."""
+    """Return the text of a failed verification, after what the switch reported of its reload: the likely cause."""
     if attempt.complaint:
         return f"{attempt.complaint}; {failure}"
     return failure
 
 
 def _login_refused(device: Device) -> str:
-    """Return why a second login fails; empty where it succeeds, or the driver cannot try one."""
+    """Return why a second login fails; empty if it succeeds, or if the driver cannot try one."""
     driver = device.driver
     if not driver.can(Capability.SECOND_LOGIN):
         return ""

@@ -22,7 +22,10 @@ _ATTEMPTS = 2
 
 
 def confirm_commit(task: Task, order: WaveOrder, attempts: Mapping[str, Attempt]) -> Result:
-    """Return the device's ``DeviceOutcome``; the result is failed unless that is ``new`` without an error."""
+    """Confirm the commit of one device, or roll it back if that fails; return its ``DeviceOutcome``.
+
+    The result is failed unless the outcome is ``new`` without an error.
+    """
     name = task.host.name
     attempt = attempts[name]
     if task.is_dry_run():
@@ -46,7 +49,11 @@ def _confirmed(device: Device, attempt: Attempt, commit_id: str) -> DeviceOutcom
 
 
 def _confirm(device: Device, attempt: Attempt) -> DeviceOutcome:
-    """Make the commit permanent; try once more where an answer is lost, and roll back where that fails too."""
+    """Make the commit permanent and return the outcome.
+
+    It is tried once more if an answer is lost. If that fails too, or the device no longer runs the commit, the device
+    is rolled back.
+    """
     why = ""
     for _ in range(_ATTEMPTS):
         try:
@@ -71,7 +78,10 @@ def _confirm(device: Device, attempt: Attempt) -> DeviceOutcome:
 
 
 def _confirm_once(device: Device, attempt: Attempt) -> DeviceOutcome | None:
-    """Confirm the commit while the device runs what was verified; None where it runs something else."""
+    """Confirm the commit if the device runs what was verified; return the outcome, None if it runs something else.
+
+    Raises what the driver raises, and CommitError if another commit waits for its confirmation.
+    """
     driver = device.driver
     # One command, without another reading: the switch itself compares what it runs with what was verified.
     if attempt.after is not None and driver.confirm(attempt.commit_id, only=attempt.after):
@@ -124,15 +134,18 @@ def assess_device(task: Task, order: WaveOrder, why: str) -> Result:
     with session(task) as opened:
         device = Device(opened, order.jobs[name], order)
         try:
-            outcome = _read(device, why)
+            outcome = _assess(device, why)
         except DEVICE_ERRORS as fault:
             outcome = DeviceOutcome(Outcome.UNREACHABLE, f"{why}; and it cannot be read: {error_text(fault)}")
     device.say_outcome(outcome)
     return Result(host=task.host, result=outcome)
 
 
-def _read(device: Device, why: str) -> DeviceOutcome:
-    """Return the outcome by the configuration that the device runs; ``why`` is its error."""
+def _assess(device: Device, why: str) -> DeviceOutcome:
+    """Revert the rollout's pending commit, if any; return the outcome by what the device runs then.
+
+    The error of the outcome begins with ``why``.
+    """
     last = device.last_commit()
     # The message is compared, as the id of the commit is lost with its task.
     if last.pending and last.message == device.order.policy.message:

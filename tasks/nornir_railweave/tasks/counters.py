@@ -31,7 +31,7 @@ def _everything(counters: Mapping[str, Any]) -> Mapping[str, Any]:
 
 
 def read_counters_of(task: Task, keep: Keep = _everything) -> Result:
-    """Return the ``SwitchCounters`` of a switch; its session stays open for the next round."""
+    """Return the ``SwitchCounters`` of a switch, reduced by ``keep``; its session stays open for the next round."""
     with session(task) as opened:
         try:
             counters = keep(opened.driver.all_counters())

@@ -27,7 +27,10 @@ from railweave.switch_driver import Capability, ConfigReading
 
 
 def read(nr: Nornir, names: Collection[str], hold: str = "") -> dict[str, DrainResult]:
-    """Return what is drained on these switches, or why one does not say; ``hold`` is the caller's own."""
+    """Return what is drained on each of these switches; a result has an error if its switch could not be read.
+
+    ``hold`` is the caller's own hold, which is left out.
+    """
     return run_on(nr, names, read_drained, hold=hold)
 
 
@@ -42,9 +45,10 @@ def drain(
 ) -> tuple[DrainResult, ...]:
     """Drain one switch after the other and wait until each is quiet; stop at the first that fails.
 
-    ``limits`` is what must stay in service. Each switch is held first, by ``holding``, so that one of two operators who
-    begin at the same moment meets the other's hold. The switches around it are read right before its drain and again
-    after it, since drivers of other vendors may know no holds.
+    Return the results of the switches that were tried. ``limits`` is what must stay in service. Each switch is held
+    first, by ``holding``: if two operators begin at the same moment, one of them meets the other's hold. The switches
+    around it are read right before its drain and again after it, since drivers of other vendors may know no holds.
+    Each is waited for at most ``wait_s`` seconds, until its ports carry less than ``packets_per_s``.
     """
     results: list[DrainResult] = []
     for target in targets:
@@ -66,11 +70,15 @@ def _drain_switch(
     limits: DrainLimits | None,
     holding: Holding | None,
 ) -> DrainResult:
-    """Drain one switch unless something around it forbids that; ``targets`` are all that the operator drains."""
+    """Drain one switch unless ``limits`` or somebody else's hold forbids that.
+
+    ``targets`` are all switches that the operator drains. If the limits forbid the drain after it was made, it is
+    undone.
+    """
     hold = "" if holding is None else holding.name
     blocker = _take_hold(target, holding)
     if not blocker:
-        blocker = _reasons(nr, limits, targets, hold)
+        blocker = _limit_reasons(nr, limits, targets, hold)
     if blocker:
         return DrainResult(target.device, error=blocker)
     result: DrainResult = run_on(nr, (target.device,), drain_device, peers=target.peers, hold=hold)[target.device]
@@ -79,7 +87,7 @@ def _drain_switch(
     if holding is not None:
         holding.drained((target.device,))
     # Somebody else may have drained another switch meanwhile.
-    if blocker := _reasons(nr, limits, targets, hold):
+    if blocker := _limit_reasons(nr, limits, targets, hold):
         return _undo_drain(nr, target, result, blocker)
     return result
 
@@ -92,7 +100,7 @@ def refusal(nr: Nornir, limits: DrainLimits, targets: Sequence[DrainTarget], hol
 def _wait_for_quiet(
     nr: Nornir, target: DrainTarget, drained: DrainResult, wait_s: float, packets_per_s: float
 ) -> DrainResult:
-    """Wait until the ports of a drained switch are quiet; return its result with what still flows."""
+    """Wait until the ports of a drained switch are quiet; return ``drained``, its result, with what still flows."""
     arguments = {"ports": target.ports, "wait_s": wait_s, "packets_per_s": packets_per_s}
     quiet = run_on(nr, (target.device,), wait_until_quiet, **arguments)[target.device]
     return replace(drained, waited=True, flows=quiet.flows, error=quiet.error)
@@ -105,8 +113,8 @@ def _take_hold(target: DrainTarget, holding: Holding | None) -> str:
     return holding.take({target.device: target.peers})
 
 
-def _reasons(nr: Nornir, limits: DrainLimits | None, targets: Sequence[DrainTarget], hold: str) -> str:
-    """Return why the targets must not be drained now, empty where they may."""
+def _limit_reasons(nr: Nornir, limits: DrainLimits | None, targets: Sequence[DrainTarget], hold: str) -> str:
+    """Return why ``limits`` forbid draining the targets now; empty if they may be drained."""
     if limits is None:
         return ""
     refused = refusal(nr, limits, targets, hold)
@@ -202,7 +210,7 @@ def _drain_rehearsed(task: Task, before: tuple[str, ...], after: tuple[str, ...]
 
 
 def _drained(task: Task, driver: CheckedDriver, hold: str) -> DrainResult:
-    """Return what is drained, and what somebody else than the caller holds."""
+    """Return what is drained on a device, and what is held there under another hold than the caller's."""
     peers = driver.drained()
     reading = driver.last_reading
     if reading is None:
@@ -217,7 +225,7 @@ def _drained(task: Task, driver: CheckedDriver, hold: str) -> DrainResult:
 
 
 def _withheld(reading: ConfigReading) -> str:
-    """Return why a switch carries no traffic, or soon may not, beside its drained peers; empty for no reason."""
+    """Return why a switch carries no traffic, or may soon carry none, apart from drains; empty for no reason."""
     status = reading.status
     if status.pending and not status.is_drain:
         return status.waits_for
@@ -227,7 +235,10 @@ def _withheld(reading: ConfigReading) -> str:
 
 
 def _attempt(task: Task, work: Callable[[CheckedDriver], DrainResult]) -> Result:
-    """Return the result of ``work`` on a device; an error of the device, or a driver that cannot drain, is in it."""
+    """Run ``work`` on a device and return its result.
+
+    If the device fails, or its driver cannot drain, the result has the error instead.
+    """
     name = task.host.name
     with session(task) as opened:
         try:

@@ -40,7 +40,7 @@ def read_facts(task: Task, keep: Callable[[str], str], announce: Events) -> Resu
 def collect(
     nr: Nornir, names: Collection[str], keep: Callable[[str], str], *, events: Events = silent
 ) -> dict[str, FactReading]:
-    """Return the facts of the devices ``names``; ``keep`` reduces the configuration document of each to them."""
+    """Return the facts of the devices ``names``; ``keep`` reduces each device's configuration document to them."""
     announce = Announcer([events])
     announce(Event(Step.READING, text=f"reading {len(names)} devices", details={"devices": len(names)}))
     readings = run_on(nr, names, read_facts, keep=keep, announce=announce)

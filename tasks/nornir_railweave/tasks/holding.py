@@ -64,10 +64,10 @@ class Holding:
     _held: set[str] = field(default_factory=set)
 
     def take(self, peers_of: Mapping[str, Collection[str]]) -> str:
-        """Hold the switches of which these BGP peers are about to be drained, and the registrars of their planes.
+        """Hold the switches whose BGP peers ``peers_of`` are about to be drained, and the registrars of their planes.
 
-        Return who else holds one of them, and hold nothing then; empty for nobody. A switch that does not answer is no
-        reason to refuse here: its drain names a hold that it does not have, and fails.
+        Return who else holds one of them; nothing is held then. Return an empty text if all are held. A switch that
+        does not answer is no reason to refuse here: its drain names a hold that it does not have, and fails.
         """
         results = self._take(peers_of, self.seconds)
         refused = _refused(results)
@@ -80,16 +80,19 @@ class Holding:
         return refused
 
     def _take_registrars(self, peers_of: Mapping[str, Collection[str]]) -> dict[str, HoldResult]:
-        """Hold the registrars of these switches' planes, and all switches of the planes where a registrar is silent."""
+        """Hold the registrars of these switches' planes; if one of them is silent, all switches of the planes.
+
+        Return the result of each switch, and note in ``everywhere`` whether a registrar is silent.
+        """
         planes = {self.fabric.switch_of[name].plane for name in peers_of}
         registrars = [name for name in _registrars(self.fabric, planes) if name not in peers_of]
         results = self._take(dict.fromkeys(registrars, ()), self.seconds + _LATER_S)
         self.everywhere = any(results[name].silent for name in registrars)
         if not self.everywhere:
             return results
-        held = {*peers_of, *registrars}
-        others = [switch.name for switch in self.fabric.switches if switch.plane in planes and switch.name not in held]
-        return results | self._take(dict.fromkeys(others, ()), self.seconds + _LATER_S)
+        asked = {*peers_of, *registrars}
+        rest = [switch.name for switch in self.fabric.switches if switch.plane in planes and switch.name not in asked]
+        return results | self._take(dict.fromkeys(rest, ()), self.seconds + _LATER_S)
 
     def drained(self, names: Iterable[str]) -> None:
         """Note that switches were drained, which ends their hold there."""
@@ -102,10 +105,10 @@ class Holding:
         self._held.clear()
 
     def _take(self, peers_of: Mapping[str, Collection[str]], seconds: float) -> dict[str, HoldResult]:
-        """Hold switches for so many seconds; return the result of each, ``silent`` for those that were not read."""
+        """Hold switches for ``seconds``; return the result of each, ``silent`` for a switch that did not answer."""
         readable = {name: peers for name, peers in peers_of.items() if name not in self.unread}
         results = self._run(readable, seconds)
-        # A hold whose command does not run any more is replaced by ours, in a second request that names it.
+        # A hold whose command does not run any more is replaced by ours, by a second request that names it.
         stale_holds = {name: result.hold for name, result in results.items() if self._is_stale(result)}
         if stale_holds:
             results |= self._run({name: readable[name] for name in stale_holds}, seconds, stale_holds)
@@ -119,9 +122,9 @@ class Holding:
     def _run(
         self, peers_of: Mapping[str, Collection[str]], seconds: float, over: Mapping[str, str] | None = None
     ) -> dict[str, HoldResult]:
-        """Hold switches for so many seconds; ``over`` are the holds that this one replaces, by switch.
+        """Hold switches for ``seconds``, or end the holds with 0; return the result of each.
 
-        A switch without an address is left out.
+        ``over`` are the holds that this one replaces, by switch. A switch without an address is left out.
         """
         reached = {name: peers for name, peers in peers_of.items() if name in self.nr.inventory.hosts}
         arguments = {"peers_of": reached, "seconds": seconds, "message": self.message, "over": over or {}}
@@ -159,7 +162,7 @@ def hold_device(
 ) -> Result:
     """Hold one switch under the name ``hold``, or end that hold with 0 ``seconds``; return a ``HoldResult``.
 
-    ``over`` names a hold of each switch that this one replaces, as its command does not run any more. A driver that
+    ``over`` names, by switch, the hold that this one replaces because its command does not run any more. A driver that
     knows no holds does nothing.
     """
     if task.is_dry_run():

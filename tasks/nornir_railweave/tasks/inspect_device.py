@@ -29,7 +29,7 @@ class Inspected:
 
 
 def inspect_device(task: Task, compare: Comparer) -> Result:
-    """Return an ``Inspected``."""
+    """Return an ``Inspected``; ``compare`` compares what the device runs with the intent."""
     with session(task) as opened:
         try:
             driver = opened.driver
@@ -60,10 +60,10 @@ def check_in_use(
     timeout_s: float,
     interval_s: float,
 ) -> Result:
-    """Return a ``Use`` of one switch.
+    """Return a ``Use``: whether one switch is in use.
 
     ``ports_of`` are the ports of each switch's panel. Those that are up are watched until fewer than ``packets_per_s``
-    pass each of them, for at most ``timeout_s``. ``hosts_of`` gives the GPU node on each of a leaf's ports.
+    pass each of them, for at most ``timeout_s``. ``hosts_of`` gives the GPU node at each of a switch's ports.
     """
     ports = ports_of[task.host.name]
     hosts = hosts_of[task.host.name]

@@ -11,9 +11,9 @@ from railweave.fabric.model import Fabric
 
 
 def links_up_towards(nr: Nornir, fabric: Fabric, silent: Collection[str]) -> dict[str, tuple[str, ...]]:
-    """Return the far ends, ``switch:port``, of the links to each ``silent`` switch or GPU node that are up there.
+    """Return for each ``silent`` switch or GPU node the neighbors' ports, ``switch:port``, whose link to it is up.
 
-    The ports of a neighbor that does not answer either count as up.
+    All ports of a neighbor that does not answer count as up.
     """
     ports_of = _far_ports(fabric, silent)
     far_ends: dict[str, list[str]] = {name: [] for name in silent}
@@ -25,7 +25,7 @@ def links_up_towards(nr: Nornir, fabric: Fabric, silent: Collection[str]) -> dic
 
 
 def ports_up(task: Task, ports_of: Mapping[str, Mapping[str, str]]) -> Result:
-    """Return which of a switch's ports in ``ports_of`` are up; all of them where it does not answer."""
+    """Return which of a switch's ports in ``ports_of`` are up; all of them if it does not answer."""
     ports = ports_of[task.host.name]
     with session(task) as opened:
         try:
@@ -37,7 +37,10 @@ def ports_up(task: Task, ports_of: Mapping[str, Mapping[str, str]]) -> Result:
 
 
 def _far_ports(fabric: Fabric, silent: Collection[str]) -> dict[str, dict[str, str]]:
-    """Return the silent device at the far end of each port that leads to one, by neighboring switch and port."""
+    """Return the ports that lead to a ``silent`` device, by neighbor: each port's name, and the device behind it.
+
+    Neighbors that are silent themselves are left out.
+    """
     ports_of: dict[str, dict[str, str]] = {}
     for name in silent:
         for link in fabric.links_of[name]:

@@ -44,7 +44,7 @@ def find_phase_progress(
     """Return how far the devices that ``nr`` reaches have come; ``stages`` are the base and the phases in order.
 
     A device that is not in the fabric of a stage fits that stage whatever it runs. A device whose commit waits for its
-    confirmation is read again until its timer has ended, for ``pending_wait_s`` at most.
+    confirmation is read again until its timer has ended, for at most ``pending_wait_s`` seconds.
     """
     announce = Announcer([events])
     names = tuple(nr.inventory.hosts)
@@ -85,7 +85,7 @@ class _PhaseCandidate(NamedTuple):
 
 
 def _intended_of(stage: Configurator, name: str) -> Callable[[], DeviceConfig] | None:
-    """Return what makes the configuration of a device in a stage; None where the stage does not have it."""
+    """Return the function that makes a device's configuration in a stage; None if the stage lacks the device."""
     switch = stage.fabric.switch_of.get(name)
     if switch is None:
         return None
@@ -93,9 +93,10 @@ def _intended_of(stage: Configurator, name: str) -> Callable[[], DeviceConfig] |
 
 
 def match_phase(task: Task, candidates: Callable[[str], Sequence[_PhaseCandidate]], announce: Events) -> Result:
-    """Return a ``DevicePhase``: the first of a device's candidates, which begin with the last phase, that it runs.
+    """Return a ``DevicePhase``: the latest phase whose configuration one device runs.
 
-    A device that runs its last intended configuration has come to the end, also where later phases do not have it.
+    ``candidates`` gives the phases of a device, the last one first. A device that runs its last intended configuration
+    has come to the end, even if later phases do not have the device.
     """
     name = task.host.name
     stages = list(candidates(name))
@@ -125,7 +126,11 @@ def match_phase(task: Task, candidates: Callable[[str], Sequence[_PhaseCandidate
 
 
 def _number_of(name: str, running: RunningConfig, stages: Sequence[_PhaseCandidate], *, is_leaving: bool) -> int | None:
-    """Return the number of the first stage whose configuration a device runs, None for none of them."""
+    """Return the number of the first of ``stages`` whose configuration a device runs; None for none of them.
+
+    A stage that does not have the device fits whatever it runs. ``is_leaving`` says that the last phase does not have
+    the device.
+    """
     for stage in stages:
         if stage.intended is None:
             return stage.number

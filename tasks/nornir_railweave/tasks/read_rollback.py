@@ -22,7 +22,10 @@ from railweave.switch_driver import Capability
 
 
 def read_rollback(task: Task, rollout: Rollout, intended: Callable[[str], DeviceConfig], announce: Events) -> Result:
-    """Return a ``DeviceReading``; its error says why a device could not be read."""
+    """Read what a device runs, and its rollback document of ``rollout``; return a ``DeviceReading``.
+
+    Its error says why the device could not be read.
+    """
     with session(task) as opened:
         device = ReachedDevice(opened, task.host.name, announce, 0)
         try:
@@ -35,7 +38,10 @@ def read_rollback(task: Task, rollout: Rollout, intended: Callable[[str], Device
 
 
 def _read(device: ReachedDevice, rollout: Rollout, owned: DeviceConfig) -> DeviceReading:
-    """Read a device and its rollback document; ``owned`` is its intended configuration, the rows of ours."""
+    """Return what a device runs, and the snapshot from before its commit of ``rollout``.
+
+    ``owned`` is the intended configuration of the device, which tells the rows that railweave manages.
+    """
     driver = device.driver
     reading = driver.read()
     running = reading.running
@@ -71,7 +77,7 @@ def _read(device: ReachedDevice, rollout: Rollout, owned: DeviceConfig) -> Devic
 
 
 def _document(driver: CheckedDriver, commit_id: str) -> tuple[Mapping[str, Any] | None, str]:
-    """Return the document that rolls a commit back and an empty text, or None and why there is none."""
+    """Return the document that rolls a commit back, and an empty text; None and the reason if there is no document."""
     if not driver.can(Capability.ROLLBACK_DOCUMENTS):
         return None, "its driver keeps no rollback document of a commit that was kept"
     if not commit_id:

@@ -31,9 +31,9 @@ class RecordedSwitch:
 
 
 def startup_of(printed: str) -> RunningConfig | None:
-    """Return the configuration that a switch boots, as its driver ``printed`` it.
+    """Return the configuration that a switch boots, as its driver ``printed`` it; None if the login may not read it.
 
-    None where the login may not read it. Raises DocumentError for anything but a configuration.
+    Raises DocumentError if the text is not a configuration.
     """
     startup = parse_running(printed or "{}")
     if startup.is_whole:
@@ -42,7 +42,7 @@ def startup_of(printed: str) -> RunningConfig | None:
 
 
 def record_switch(task: Task, announce: Events) -> Result:
-    """Return a `RecordedSwitch`."""
+    """Return a ``RecordedSwitch``: what one switch runs, boots and shows."""
     with session(task) as opened:
         try:
             driver = opened.driver

@@ -22,7 +22,7 @@ _OUTCOMES = {
 
 
 def recover(nr: Nornir, names: Sequence[str], *, accept_running: bool) -> tuple[RecoveryResult, ...]:
-    """Recover these switches, all at once; the result of each."""
+    """Repair the transaction state of these switches, all at once; return the result of each."""
     return tuple(run_on(nr, names, recover_device, accept_running=accept_running).values())
 
 
@@ -61,7 +61,7 @@ def _recovered(name: str, driver: CheckedDriver, *, accept_running: bool) -> Rec
 
 
 def _transaction(status: CommitStatus) -> str:
-    """Return a transaction for a person; empty where the switch knows of none."""
+    """Describe the transaction of a switch for a person; empty if the switch knows of none."""
     if not status.commit_id:
         return ""
     by = f" by {status.by}" if status.by else ""

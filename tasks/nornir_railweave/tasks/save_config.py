@@ -25,7 +25,7 @@ class Saved(Enum):
 
 
 def save_config(task: Task, jobs: Mapping[str, DeviceJob], announce: Events) -> Result:
-    """Save the device unless it boots what it runs; return a ``Saved``.
+    """Save the running configuration of a device unless it boots that already; return a ``Saved``.
 
     In a dry run nothing is saved, and ``changed`` tells whether something would be.
     """
@@ -51,7 +51,7 @@ UNSAVED = "the new configuration runs but could not be saved: after a power loss
 
 
 def is_saved(driver: CheckedDriver, job: DeviceJob) -> bool:
-    """Tell whether the device boots the configuration of the job; raises what the driver raises."""
+    """Tell whether the device boots the configuration of the job. Raises what the driver raises."""
     try:
         return job.read(driver, "startup").done
     except DocumentError:
@@ -59,7 +59,7 @@ def is_saved(driver: CheckedDriver, job: DeviceJob) -> bool:
 
 
 def save(driver: CheckedDriver, job: DeviceJob) -> bool:
-    """Save the running configuration if the driver can; tell whether the device boots that of the job then."""
+    """Save the running configuration if the driver can; return whether the device boots that of the job after it."""
     if driver.can(Capability.SAVE):
         # If saving is refused, such as while a commit waits, the comparison below fails.
         with suppress(NapalmException):

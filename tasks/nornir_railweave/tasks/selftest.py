@@ -62,7 +62,7 @@ class SelftestOrder:
 def selftest(
     nr: Nornir, name: str, order: SelftestOrder, *, events: Events = silent, clock: Clock = SYSTEM_CLOCK
 ) -> SelftestReport:
-    """Test the switch ``name``; return its report, with an error where the switch was lost meanwhile."""
+    """Test the switch ``name``; return its report, with an error if the switch was lost meanwhile."""
     report: SelftestReport = run_on(nr, [name], selftest_device, order=order, announce=events, clock=clock)[name]
     return report
 
@@ -93,7 +93,7 @@ class SonicSession:
 
     @property
     def driver(self) -> SonicDriver:
-        """Return the open driver; raises ConnectionException, and DriverError where it is another one."""
+        """Return the open driver. Raises ConnectionException, and DriverError if the driver is another one."""
         driver = self._opened.napalm_driver
         if not isinstance(driver, SonicDriver):
             raise DriverError(f"the driver {type(driver).__name__} is not railweave's own")
@@ -123,7 +123,10 @@ class _Selftest:
         return self._opened.driver.revert_timer
 
     def run(self, program: SwitchProgram) -> SelftestReport:
-        """Refuse a switch in use; else read it, try every change, and bring the switch back."""
+        """Read the switch, try every change on it, and bring it back; return the report.
+
+        A switch that is in use, or has a pending commit, is only read.
+        """
         status = program.status()
         if status.pending:
             return SelftestReport(error=f"{status.waits_for}: end it first")
@@ -148,7 +151,7 @@ class _Selftest:
             self._try_all(config_db, report.port, has_frr=reading.running.frr is not None)
         except DEVICE_ERRORS as fault:
             error = error_text(fault)
-        is_back = self._back(before)
+        is_back = self._bring_back(before)
         return replace(report, results=tuple(self._results), is_back=is_back, error=error)
 
     def _try_all(self, config_db: ConfigDb, port: str, *, has_frr: bool) -> None:
@@ -172,12 +175,12 @@ class _Selftest:
         self._order.note(self._classes_id)
         self._opened.driver.confirm_commit()
         applied_s = self._clock.monotonic() - began_s
-        under = self._probe()
+        during = self._probe()
         self._try_rules(port, has_frr=has_frr)
         began_s = self._clock.monotonic()
         self._remove_classes()
         reverted_s = self._clock.monotonic() - began_s
-        verdict, reasons = judge(classes, before, under, self._probe())
+        verdict, reasons = judge(classes, before, during, self._probe())
         self._note(_result(classes, verdict, reasons, applied_s, reverted_s))
 
     def _remove_classes(self) -> None:
@@ -219,15 +222,15 @@ class _Selftest:
             self._opened.reconnect(self._order.revert_in_s, self._clock)
             return
         applied_s = self._clock.monotonic() - began_s
-        under = self._probe()
+        during = self._probe()
         began_s = self._clock.monotonic()
         self._opened.driver.rollback()
         reverted_s = self._clock.monotonic() - began_s
-        verdict, reasons = judge(trial, before, under, self._probe())
+        verdict, reasons = judge(trial, before, during, self._probe())
         self._note(_result(trial, verdict, reasons, applied_s, reverted_s))
 
     def _try_timer(self, port: str) -> None:
-        """Leave a change unconfirmed: the switch must revert it by itself when its timer ends."""
+        """Leave a change unconfirmed, and note whether the switch reverts it by itself when its timer ends."""
         before = self._probe()
         began_s = self._clock.monotonic()
         self._apply(_marking(self._config_db(), port), self._order.options.timer_s)
@@ -242,7 +245,7 @@ class _Selftest:
         self._conclude("revert timer", reasons, took_s)
 
     def _try_lost_session(self, port: str) -> None:
-        """End the session after a change: a new session must find it under its timer, and can revert it."""
+        """End the session after a change, and note whether a new session finds it under its timer and can revert it."""
         before = self._probe()
         began_s = self._clock.monotonic()
         commit_id = self._apply(_marking(self._config_db(), port))
@@ -257,7 +260,7 @@ class _Selftest:
         self._conclude("lost session", reasons, self._clock.monotonic() - began_s)
 
     def _try_reload(self, port: str) -> None:
-        """Apply a change by a reload, and roll it back."""
+        """Apply a change by a reload, roll it back, and note whether the switch is as before."""
         before = self._probe()
         edits = list(_marking(self._config_db(), port))
         began_s = self._clock.monotonic()
@@ -267,7 +270,7 @@ class _Selftest:
         self._conclude("reload", self._unrestored(before), applied_s)
 
     def _unrestored(self, before: Probe) -> list[str]:
-        """Return a reason where the switch's configuration is not as it was ``before``; empty where it is."""
+        """Return a list with the reason if the switch's configuration is not as ``before``; empty if it is."""
         if self._probe().config_digest == before.config_digest:
             return []
         return ["CONFIG_DB or FRR did not go back to what they were"]
@@ -278,7 +281,10 @@ class _Selftest:
         self._note(TrialResult(name, verdict, tuple(reasons), apply_s=round(took_s, 2)))
 
     def _apply(self, delta: Delta, revert_in_s: int = 0) -> str:
-        """Apply a delta under the switch's timer; return the commit's id. ``revert_in_s`` of 0 is the order's."""
+        """Apply a delta under the switch's timer; return the commit's id.
+
+        The timer runs for ``revert_in_s`` seconds, for 0 as long as the order says.
+        """
         # The switch applies a delta to the rows of the last reading.
         self._program.read()
         applied = self._opened.driver.changes.apply(
@@ -299,8 +305,8 @@ class _Selftest:
         self._results.append(result)
         self._announce(Event(Step.VERIFYING, self._name, f"{result.name}: {result.verdict.value}"))
 
-    def _back(self, before: Probe) -> bool:
-        """Revert whatever of the test is still there; tell whether the switch runs what it ran before."""
+    def _bring_back(self, before: Probe) -> bool:
+        """Revert whatever the test has left on the switch; return whether the switch runs what it ran before."""
         try:
             driver = self._opened.reconnect(self._order.revert_in_s, self._clock)
             status = driver.revert_timer.status()
@@ -315,7 +321,7 @@ class _Selftest:
 def _result(
     trial: Trial, verdict: TrialVerdict, reasons: Sequence[str], applied_s: float | None, reverted_s: float | None
 ) -> TrialResult:
-    """Return the result of a trial; both times are None where the switch refused its change."""
+    """Return the result of a trial; both times are in seconds, and None if the switch refused the change."""
     place = ""
     if len(trial.delta) == 1:
         change = next(iter(trial.delta))
@@ -341,7 +347,7 @@ def _marking(config_db: ConfigDb, port: str) -> Delta:
 
 
 def _trial_port(config_db: ConfigDb) -> str:
-    """Return the port that trials change: the first that has traffic classes, else the first; empty where none is."""
+    """Return the port that trials change: the first with traffic classes, else the first; empty if there is none."""
     ports = list(config_db.get("PORT", {}))
     with_classes = [port for port in ports if port in config_db.get("PORT_QOS_MAP", {})]
     return next(iter(with_classes or ports), "")

@@ -36,7 +36,7 @@ class TelemetryReader:
         self._observations: dict[str, Observation] = {}
 
     def read(self, task: Task) -> Result:
-        """Return a ``SwitchTelemetry``; the session stays open for the next reading, and is replaced after an error."""
+        """Return a ``SwitchTelemetry``. The session stays open for the next reading; after an error it is closed."""
         with session(task) as opened:
             try:
                 telemetry = self._read(task.host.name, opened.driver)
@@ -65,7 +65,7 @@ class TelemetryReader:
 
 
 def _by_parts(driver: CheckedDriver) -> Mapping[str, Any]:
-    """Return the telemetry of a driver whose readings do not include it, asked method by method."""
+    """Return the telemetry of a driver whose readings do not include it, from one method for each part."""
     parts: dict[str, Any] = {}
     if driver.can(Capability.COUNTERS):
         parts["counters"] = driver.all_counters()

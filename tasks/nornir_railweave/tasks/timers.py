@@ -16,9 +16,9 @@ _POLL_S = 1.0
 
 
 def wait_for_timers(nr: Nornir, devices: Collection[str], announce: Events, clock: Clock) -> None:
-    """Wait for a moment for the timers of commits on ``devices``, before these are read again.
+    """Wait a second for the timers of commits on ``devices``, before these are read again.
 
-    Where a switch lost its timer, the commit is reverted once its deadline has passed.
+    If a switch has lost its timer, its commit is reverted once the deadline has passed.
     """
     announce(Event(Step.WAITING, text=f"for the timers of an interrupted deployment on {', '.join(devices)}"))
     clock.sleep(_POLL_S)
@@ -28,8 +28,8 @@ def wait_for_timers(nr: Nornir, devices: Collection[str], announce: Events, cloc
 def revert_expired_commit(task: Task, announce: Events) -> Result:
     """Revert a commit whose deadline has passed and that no timer reverts; return whether there was one.
 
-    A commit whose deadline has not passed is left alone: another session may still confirm it. Drivers without a
-    timer on the device have nothing to revert.
+    Before its deadline a commit is left alone, because another session may still confirm it. Drivers without a timer on
+    the device have nothing to revert.
     """
     with session(task) as opened:
         device = ReachedDevice(opened, task.host.name, announce, 0)

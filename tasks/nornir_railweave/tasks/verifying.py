@@ -39,10 +39,10 @@ def verify(
     scope: VerificationScope = WHOLE_FABRIC,
     clock: Clock = SYSTEM_CLOCK,
 ) -> VerifyResult:
-    """Return every check of ``devices`` (None: of the whole fabric), read again for ``timeout_s`` until all hold.
+    """Return the checks of ``devices``, or of the whole fabric for None, with repairs and warnings.
 
-    Of a link whose far end is not ``settled`` nothing is expected that depends on that end. ``scope`` is what must
-    be seen of the fabric.
+    A device is read again until all of its checks pass, for at most ``timeout_s`` seconds. If the far end of a link is
+    not ``settled``, nothing is expected that depends on that end. ``scope`` is what must be seen of the fabric.
     """
     names = [switch.name for switch in fabric.switches if devices is None or switch.name in devices]
     announce = Announcer([events])
@@ -71,8 +71,8 @@ def _warnings(fabric: Fabric, judgments: Mapping[str, "Judgment"]) -> tuple[str,
     differing = {name: other_release(judgment.release, intended) for name, judgment in judgments.items()}
     lacking = chain.from_iterable(judgment.lacking for judgment in judgments.values())
     unseen = unseen_warnings({name: judgment.unseen for name, judgment in judgments.items()})
-    of_devices = [judgment.warning for judgment in judgments.values() if judgment.warning]
-    return (*release_warnings(differing), *missing_routes(lacking), *of_devices, *unseen)
+    device_warnings = [judgment.warning for judgment in judgments.values() if judgment.warning]
+    return (*release_warnings(differing), *missing_routes(lacking), *device_warnings, *unseen)
 
 
 _ATTEMPTS = 2
@@ -96,7 +96,7 @@ class Judgment:
 class FabricJudge:
     """Judges what devices of a fabric show.
 
-    Of a link whose far end is not ``settled`` nothing is expected that depends on that end. ``scope`` is what must be
+    If the far end of a link is not ``settled``, nothing is expected that depends on that end. ``scope`` is what must be
     seen of the fabric.
     """
 
@@ -138,9 +138,11 @@ def verify_device(
     announce: Events,
     clock: Clock = SYSTEM_CLOCK,
 ) -> Result:
-    """Return the ``Judgment`` of one device, which is read again until all checks pass or ``timeout_s`` are over.
+    """Return the ``Judgment`` of one device, and announce it.
 
-    A device that fails to answer twice in a row is not waited for. Missing routes alone are waited for at most WAIT_S.
+    The device is read every ``interval_s`` seconds until all checks pass or ``timeout_s`` seconds are over. If only
+    routes are missing, it is read for at most WAIT_S seconds. A device that fails to answer twice in a row is not
+    waited for.
     """
     name = task.host.name
     deadline_s = clock.monotonic() + timeout_s
@@ -158,23 +160,24 @@ def verify_device(
             failures = sum(not check.ok for check in judgment.checks)
             has_passed = not failures and not judgment.lacking
             next_read_s = clock.monotonic() + interval_s
-            is_late = next_read_s > (deadline_s if failures else routes_deadline_s)
+            current_deadline_s = deadline_s if failures else routes_deadline_s
+            is_late = next_read_s > current_deadline_s
             if has_passed or is_late or silent_reads >= _ATTEMPTS:
-                announce(_end(name, failures, len(judgment.checks), silent=bool(silent_reads)))
+                announce(_verified_event(name, failures, len(judgment.checks), silent=bool(silent_reads)))
                 return Result(host=task.host, result=judgment)
             clock.sleep(interval_s)
 
 
 def _seen(driver: CheckedDriver, name: str, judge: Callable[[str, Observation], Judgment]) -> Observation:
-    """Return what a device shows, with its running tables where its filters are judged."""
+    """Return what a device shows, with its running tables if ``judge`` checks the device's filters."""
     seen = observe(driver)
     if isinstance(judge, FabricJudge) and judge.reads_filters(name):
         return replace(seen, tables=driver.read().running.config_db)
     return seen
 
 
-def _end(device: str, failures: int, checks: int, *, silent: bool) -> Event:
-    """Return the event of a device that was verified: how many of its checks fail, if any."""
+def _verified_event(device: str, failures: int, checks: int, *, silent: bool) -> Event:
+    """Return the event of a device that was verified, with a text if some of its checks fail."""
     text = ""
     if failures:
         text = f"{failures} of {checks} checks fail"
