@@ -27,10 +27,10 @@ class _PlannedCable(NamedTuple):
 def with_as_built(
     fabric: Fabric, lengths: Sequence[AsBuilt], catalog: Catalog
 ) -> tuple[Fabric, tuple[Diagnostic, ...]]:
-    """Return the fabric with the lengths that were measured.
+    """Return the fabric with the lengths that were measured, and no diagnostics.
 
-    If a row does not match the design, the fabric is returned as it is, with the errors of all such rows, at most
-    `MOST_REPORTED`.
+    If rows do not match the design, the fabric is returned as it is, with their errors. At most `MOST_REPORTED` of them
+    are reported.
     """
     cable_at = _cables_by_end(fabric, catalog)
     row_of: dict[int, AsBuilt] = {}
@@ -56,7 +56,7 @@ def with_as_built(
 
 
 def _cables_by_end(fabric: Fabric, catalog: Catalog) -> dict[_End, _PlannedCable]:
-    """Return all cables, each by both its ends."""
+    """Return each cable of the fabric twice: by its lower and by its upper end."""
     cable_at = {}
     cabled_links = cables_of(fabric, catalog)
     for number, link in enumerate(fabric.links):
@@ -69,6 +69,7 @@ def _cables_by_end(fabric: Fabric, catalog: Catalog) -> dict[_End, _PlannedCable
 
 
 def _no_cable(fabric: Fabric, row: AsBuilt) -> Diagnostic:
+    """Return the error of a row with an unknown device, or with a port at which no cable ends."""
     ports = fabric.ports_of.get(row.device)
     if ports is None:
         fix = f"{suggestion(row.device, tuple(fabric.ports_of))}name a device of the fabric, or remove the row"
@@ -78,27 +79,30 @@ def _no_cable(fabric: Fabric, row: AsBuilt) -> Diagnostic:
 
 
 def _faults(row: AsBuilt, cable: _PlannedCable, earlier_row: AsBuilt | None) -> Iterator[Diagnostic]:
-    """Yield the errors of a row: another far end than planned, a second row of a cable, or a length that its medium
-    does not reach. ``earlier_row`` is an accepted row of the same cable, None if there is none."""
-    near = row.device, row.port
-    far = cable.lower
-    if far == near:
-        far = cable.upper
-    for stated, planned in zip(row.far, far, strict=True):
+    """Yield an error if a row names another far end than the design, then nothing else. Otherwise yield an error if
+    the cable has an ``earlier_row`` that was accepted, and one if its medium does not reach the length."""
+    row_end = row.device, row.port
+    far_end = cable.lower
+    if far_end == row_end:
+        far_end = cable.upper
+    row_end_text = " ".join(row_end)
+    far_end_text = " ".join(far_end)
+    for stated, planned in zip(row.far, far_end, strict=True):
         # A row may leave out the device or port of its far end.
         if stated and stated != planned:
-            message = f"the cable at {' '.join(near)} leads to {' '.join(far)}, not to {' '.join(row.far).strip()}"
+            message = f"the cable at {row_end_text} leads to {far_end_text}, not to {' '.join(row.far).strip()}"
             fix = "correct the row, or the cabling on site"
-            yield error(CODE, message, row.where, fix=fix, devices=(row.device, far[0]))
+            yield error(CODE, message, row.where, fix=fix, devices=(row.device, far_end[0]))
             return
     if earlier_row is not None:
-        message = f"the cable at {' '.join(near)} has a length in line {earlier_row.where.line} already"
+        message = f"the cable at {row_end_text} has a length in line {earlier_row.where.line} already"
         yield error(CODE, message, row.where, fix="keep one of the two rows")
     medium = cable.cabled.medium
     reach_m = min(cable.cabled.lower.pmd.reach_m, cable.cabled.upper.pmd.reach_m)
     if row.length_m > reach_m:
         message = (
-            f"{medium.id} ({medium.title}) reaches {reach_m} m between {' '.join(near)} and {' '.join(far)}, and the"
+            f"{medium.id} ({medium.title}) reaches {reach_m} m between {row_end_text} and {far_end_text}, and the"
             f" cable has {row.length_m} m"
         )
-        yield error("P-4", message, row.where, fix="use a shorter cable, or a medium that reaches", devices=near[:1])
+        fix = "use a shorter cable, or a medium that reaches"
+        yield error("P-4", message, row.where, fix=fix, devices=(row.device,))

@@ -70,6 +70,7 @@ def design(intent: Intent, catalog: Catalog) -> Design:
     sizing = sizing._replace(diagnostics=diagnostics)
     if has_errors(diagnostics):
         return Design(None, sizing, diagnostics)
+    # The fabric has the sizing too.
     if diagnostics != outcome.diagnostics:
         fabric = replace(fabric, sizing=sizing)
     return Design(fabric, sizing, diagnostics)
@@ -125,7 +126,10 @@ def _has_models(intent: Intent, panels: Panels) -> bool:
 
 
 def _calculate(intent: Intent, catalog: Catalog) -> tuple[_Basis | None, Design]:
-    """Return what a fabric can be built of, None if there is an error, and the design without its fabric."""
+    """Return what a fabric can be built of, and the design without its fabric.
+
+    The first is None if there is an error, and if a model or node ports that ``check_intent`` reports are missing.
+    """
     node_ports = distribute_ports(intent)
     hardware, diagnostics = choose_hardware(intent, catalog)
     if not hardware or node_ports is None:
@@ -170,11 +174,14 @@ def _lay_out(
 def _panels(
     intent: Intent, layout: Layout, hardware: Sequence[TierHardware]
 ) -> tuple[Panels | None, tuple[Diagnostic, ...]]:
-    """Return the panels of all switches, or why there are none; ``hardware`` is that of the tiers of the layout."""
+    """Return the panels of all leaf classes and of the tiers above, or None and an error for each model without one.
+
+    ``hardware`` is that of the tiers of the layout.
+    """
     results = [_panel(intent, leaf.path, leaf.ports, leaf.hardware) for leaf in layout.classes]
-    for tier, switch in zip(layout.tiers[1:], hardware[1:], strict=True):
+    for tier, tier_hardware in zip(layout.tiers[1:], hardware[1:], strict=True):
         path = f"topology.{tier.name.replace('-', '_')}"
-        results.append(_panel(intent, path, tier.ports, switch))
+        results.append(_panel(intent, path, tier.ports, tier_hardware))
     diagnostics = tuple(result for result in results if isinstance(result, Diagnostic))
     if diagnostics:
         return None, diagnostics

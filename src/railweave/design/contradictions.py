@@ -60,7 +60,7 @@ def name_contradictions(
     return (*diagnostics[:position], refusal._replace(fix=fix), *diagnostics[position + 1 :])
 
 
-def _keys(intent: Intent) -> tuple[str, ...]:
+def _possible_keys(intent: Intent) -> tuple[str, ...]:
     """Return the keys that can contradict each other: paths below ``topology``, then those of entries of nodes."""
     keys = list(_KEYS)
     for index in range(len(intent.nodes)):
@@ -89,7 +89,7 @@ def _is_of_counts(diagnostic: Diagnostic) -> bool:
 
 def _stated_keys(intent: Intent, refusal: Diagnostic) -> tuple[str, ...]:
     """Return the keys that the intent states, the one at which the error is reported last."""
-    stated = [key for key in _keys(intent) if _value(intent, key) is not None]
+    stated = [key for key in _possible_keys(intent) if _value_of(intent, key) is not None]
     # One tier is also set by a single leaf without spines.
     if "tiers" in stated and "topology.tiers" not in intent.places:
         stated.remove("tiers")
@@ -111,7 +111,7 @@ def _contradicting(
         if _remains(intent, [*automatic, key], refusal, attempt):
             automatic.append(key)
             contradicting.remove(key)
-    return tuple(key for key in _keys(intent) if key in contradicting)
+    return tuple(key for key in _possible_keys(intent) if key in contradicting)
 
 
 def _remains(intent: Intent, automatic: Sequence[str], refusal: Diagnostic, attempt: Attempt) -> bool:
@@ -134,19 +134,21 @@ def _variants(intent: Intent, automatic: Sequence[str]) -> Iterator[Intent]:
     """Yield the intent with ``automatic`` keys; if oversubscription is one of them, once for each ratio to try."""
     for key in automatic:
         if key != _RATIO:
-            intent = _with(intent, key, None)
+            intent = _with_value(intent, key, None)
     if _RATIO not in automatic:
         yield intent
         return
     for ratio in _RATIOS:
-        yield _with(intent, _RATIO, ratio)
+        yield _with_value(intent, _RATIO, ratio)
 
 
 def _consistent_values(
     intent: Intent, keys: Sequence[str], stated_keys: Sequence[str], attempt: Attempt
 ) -> tuple[str, ...]:
-    """Return consistent values of ``keys`` and of the other stated keys that have to change with them, as lines of the
-    intent; empty if the intent has errors even with all stated keys automatic."""
+    """Return lines of the intent with consistent values of ``keys``, and of other stated keys that must change too.
+
+    Empty if the intent has errors even with all stated keys automatic.
+    """
     changed_keys = list(stated_keys)
     consistent = _consistent_variant(intent, changed_keys, attempt)
     # The key of the error is the last of the stated ones, so it is changed rather than the others.
@@ -158,7 +160,7 @@ def _consistent_values(
             consistent = variant
     if consistent is None:
         return ()
-    named_keys = [key for key in _keys(intent) if key in keys or key in changed_keys]
+    named_keys = [key for key in _possible_keys(intent) if key in keys or key in changed_keys]
     return _assignments(_explicit(intent, consistent, changed_keys, attempt), named_keys)
 
 
@@ -171,7 +173,7 @@ def _explicit(intent: Intent, consistent: Intent, automatic: Sequence[str], atte
     assert layout is not None  # noqa: S101  it is consistent
     explicit = consistent
     for key in automatic:
-        explicit = _with(explicit, key, _value_in(layout, key, intent))
+        explicit = _with_value(explicit, key, _value_in(layout, key, intent))
     if _consistent_variant(explicit, (), attempt):
         return explicit
     return consistent
@@ -188,10 +190,10 @@ def _consistent_variant(intent: Intent, automatic: Sequence[str], attempt: Attem
 
 def _assignments(intent: Intent, keys: Iterable[str]) -> tuple[str, ...]:
     """Return each key with its value, as a line of the intent."""
-    return tuple(f"{_path(key)}: {_text(_value(intent, key))}" for key in keys)
+    return tuple(f"{_path(key)}: {_value_text(_value_of(intent, key))}" for key in keys)
 
 
-def _text(value: int | Fraction | None) -> str:
+def _value_text(value: int | Fraction | None) -> str:
     if value is None:
         return "auto"
     if isinstance(value, Fraction):
@@ -199,7 +201,7 @@ def _text(value: int | Fraction | None) -> str:
     return str(value)
 
 
-def _value(intent: Intent, key: str) -> int | Fraction | None:
+def _value_of(intent: Intent, key: str) -> int | Fraction | None:
     """Return the value of a key, None if it is automatic; an automatic oversubscription has that of the workload."""
     if key == _RATIO:
         return asked_ratio(intent)
@@ -215,7 +217,7 @@ def _value(intent: Intent, key: str) -> int | Fraction | None:
     return value
 
 
-def _with(intent: Intent, key: str, value: int | Fraction | None) -> Intent:
+def _with_value(intent: Intent, key: str, value: int | Fraction | None) -> Intent:
     """Return the intent with another value of a key, None for an automatic one."""
     part, _, field = key.rpartition(".")
     entry = _entry_of(key)

@@ -67,6 +67,7 @@ def _host_json(host: Host) -> dict[str, Any]:
 
 
 def _links_json(fabric: Fabric) -> Iterator[dict[str, Any]]:
+    """Yield the links; ``a`` is the lower end. Only links with IPv6 have ``ipv6_address`` at both ends."""
     # A fabric has up to a quarter of a million links: a link is unpacked once, and whether links of a level are
     # numbered is looked up once.
     names = {device: [port.name for port in ports] for device, ports in fabric.ports_of.items()}
@@ -79,6 +80,7 @@ def _links_json(fabric: Fabric) -> Iterator[dict[str, Any]]:
         a: dict[str, str | None] = {"device": lower, "port": names[lower][lower_port], "address": None}
         b: dict[str, str | None] = {"device": upper, "port": names[upper][upper_port], "address": None}
         is_numbered = access_is_numbered
+        # Level 0 has the links to nodes.
         if level:
             is_numbered = fabric_is_numbered
         if is_numbered:

@@ -25,7 +25,10 @@ class EarlierIntent(NamedTuple):
 
 
 def earlier_intents(intent: Intent, catalog: Catalog) -> Iterator[EarlierIntent]:
-    """Yield the intent with each combination of earlier defaults for the keys that it does not state."""
+    """Yield the intent with each combination of earlier defaults for the keys that it does not state.
+
+    Each of them, and the intent itself, follows a second time with the spines of 0.1 if these are fewer than today.
+    """
     # A designed intent has the size of pods that follows from today's defaults.
     if "topology.pod" not in intent.places:
         intent = replace(intent, topology=intent.topology.with_values(pod=None))
@@ -33,7 +36,7 @@ def earlier_intents(intent: Intent, catalog: Catalog) -> Iterator[EarlierIntent]
     for count in range(len(unstated) + 1):
         for keys in combinations(unstated, count):
             earlier = _with_earlier(intent, keys)
-            # Without any key it is the intent itself.
+            # Without a key it is the intent as it is.
             if keys:
                 yield earlier
             yield from _with_unreserved_spines(earlier, catalog)
@@ -62,10 +65,10 @@ def _with_unreserved_spines(earlier: EarlierIntent, catalog: Catalog) -> Iterato
     spines = _spines_of_plane(intent, catalog)
     if not earlier_spines or earlier_spines >= spines:
         return
-    stated = topology.with_values(spine=topology.spine.with_values(count=earlier_spines))
+    with_earlier_spines = topology.with_values(spine=topology.spine.with_values(count=earlier_spines))
     lines = (*earlier.lines, f"spine.count: {earlier_spines}")
     today = (*earlier.today, f"spine.count: {spines}")
-    yield EarlierIntent(replace(intent, topology=stated), lines, today)
+    yield EarlierIntent(replace(intent, topology=with_earlier_spines), lines, today)
 
 
 def _spines_of_plane(intent: Intent, catalog: Catalog) -> int:

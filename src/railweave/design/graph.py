@@ -107,7 +107,7 @@ class _SwitchModel(NamedTuple):
 
 
 def _switch_models(layout: Layout, tier_layout: TierLayout, panels: Panels) -> list[_SwitchModel]:
-    """Return the models of leaves by the number of their class; of a tier above, one."""
+    """Return a model for each leaf class, or one for a tier above the leaves."""
     tier = tier_layout.tier
     if tier_layout.level:
         return [_SwitchModel(tier, panels.above[tier_layout.level - 1])]
@@ -121,6 +121,7 @@ def _switches(intent: Intent, layout: Layout, tier_layout: TierLayout, panels: P
     level = tier_layout.level
     models = _switch_models(layout, tier_layout, panels)
     for place in tier_layout.places:
+        # Only leaves have stripes, and models that differ by their class.
         model = models[0]
         stripe = None
         if level == 0:
@@ -233,8 +234,11 @@ def _hosts(layout: Layout, part: Part | None) -> Iterable[Host]:
 def _links(
     intent: Intent, layout: Layout, media: Media, tiers: Sequence[Sequence[Switch]], hosts: Iterable[Host]
 ) -> Iterator[Link]:
-    """Yield all links, switch by switch from the lowest tier upwards, in the order of the switch's ports: a leaf's
-    links to nodes, then the uplinks. ``tiers`` are the switches of each tier."""
+    """Yield all links, switch by switch from the lowest tier upwards.
+
+    A leaf's links to nodes come before its uplinks, both in the order of its ports. ``tiers`` are the switches of each
+    tier.
+    """
     access = _AccessLinks(intent, layout, media, hosts)
     # The switches of the top tier have no uplinks.
     uplinks = [
@@ -366,19 +370,24 @@ class _Uplinks:
         ]
 
     def _run(self, switch: Switch) -> _UplinkRun:
+        """Return the uplinks of the leaf class of ``switch``, or of its tier."""
         if len(self._runs) == 1:
             return self._runs[0]
         return self._runs[self._layout.owner(switch.stripe or 0).leaf]
 
 
 def _uplink_runs(layout: Layout, tiers: tuple[TierLayout, TierLayout], media: Sequence[str]) -> list[_UplinkRun]:
-    """Return the uplinks of leaves by the number of their class; of a tier above, one run. ``media`` are theirs."""
+    """Return a run of uplinks for each leaf class, or one for all switches of a tier above the leaves.
+
+    ``media`` are the ids of their media in the same order.
+    """
     lower, upper = tiers
     if lower.level:
         return [_UplinkRun(wire(lower, upper), 0, lower.up.speed_gbps, media[0])]
     runs = []
     for leaf, medium in zip(layout.classes, media, strict=True):
         port_offset = leaf.ports.block
+        # Wires count from port 0 if spines keep a block for the class, else from the first uplink of the first class.
         if leaf.block is None:
             port_offset -= lower.ports.block
         runs.append(_UplinkRun(wire_class(leaf, lower, upper), port_offset, leaf.hardware.up.speed_gbps, medium))

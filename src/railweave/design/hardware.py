@@ -42,12 +42,12 @@ def choose_hardware(intent: Intent, catalog: Catalog) -> tuple[tuple[TierHardwar
     """Return the hardware of three tiers, the lowest first, whether or not the third is built.
 
     Super-spines that the intent does not state are of the spines' model. All links between two tiers run at one speed.
-    The result is empty if there are errors, and if the catalog does not have a model, which check_intent reports.
+    The hardware is empty if there are errors, and if the catalog does not have a model, which check_intent reports.
     """
     diagnostics = _node_speed_diagnostics(intent)
-    tiers = intent.topology
+    topology = intent.topology
     models = []
-    for tier in (tiers.leaf, tiers.spine, tiers.super_spine or tiers.spine):
+    for tier in (topology.leaf, topology.spine, topology.super_spine or topology.spine):
         model = model_of(tier, catalog)
         if model is None:
             return (), tuple(diagnostics)
@@ -60,6 +60,7 @@ def choose_hardware(intent: Intent, catalog: Catalog) -> tuple[tuple[TierHardwar
         if breakout is not None:
             breakouts[direction.level].append(breakout)
     if diagnostics:
+        # Both directions of a spine may have the same error.
         return (), tuple(dict.fromkeys(diagnostics))
     breakouts[-1].append(NO_UPLINKS)
     hardware = []
@@ -77,18 +78,21 @@ class _Direction(NamedTuple):
 
 
 def _directions(intent: Intent) -> Iterator[_Direction]:
-    """Yield the directions of three tiers, of each tier downwards first; super-spines have no ports upwards."""
-    tiers = intent.topology
+    """Yield the directions of three tiers, the lowest tier first, and of each tier downwards first.
+
+    Super-spines have no ports upwards.
+    """
+    topology = intent.topology
     nic_gbps = intent.nodes[0].nics.speed_gbps
-    up_gbps = tiers.leaf.uplink_gbps or nic_gbps
-    top_gbps = tiers.spine.uplink_gbps or up_gbps
+    up_gbps = topology.leaf.uplink_gbps or nic_gbps
+    top_gbps = topology.spine.uplink_gbps or up_gbps
     spine_up_key = "spine.model"
-    if tiers.spine.uplink_gbps:
+    if topology.spine.uplink_gbps:
         spine_up_key = "spine.uplink_speed"
     top_key = "spine.model"
-    if tiers.super_spine:
+    if topology.super_spine:
         top_key = "super_spine.model"
-    yield _Direction(0, tiers.leaf.downlink_gbps or nic_gbps, "leaf.downlink_speed")
+    yield _Direction(0, topology.leaf.downlink_gbps or nic_gbps, "leaf.downlink_speed")
     yield _Direction(0, up_gbps, "leaf.uplink_speed")
     yield _Direction(1, up_gbps, "spine.model")
     yield _Direction(1, top_gbps, spine_up_key)

@@ -24,8 +24,11 @@ def device_name(fabric: str, role: str, number: int) -> str:
 
 
 def loopback(addressing: Addressing, level: int, number: int) -> int:
-    """Return a switch's loopback: leaves have those from the pool's second address upwards, spines from its middle
-    upwards, super-spines from its last address downwards."""
+    """Return a switch's loopback address.
+
+    Leaves count from the pool's second address upwards, spines from its middle upwards, super-spines from its last
+    address downwards.
+    """
     pool = addressing.loopbacks
     if level > 1:
         return pool.first + pool.size - 1 - number
@@ -61,8 +64,10 @@ def nic_block_size(layout: Layout) -> int:
 
 
 def nic_block(addressing: Addressing, layout: Layout, place: int, plane: int) -> int:
-    """Return the first NIC address that the leaf at ``place`` announces; the leaves that share its NICs announce the
-    same block."""
+    """Return the first address of the block of NIC addresses that the leaf at ``place`` announces.
+
+    The leaves that share its NICs announce the same block.
+    """
     stripe = place // layout.stripe_leaves
     _, group_in_stripe = layout.leaf_role(place)
     index = stripe * layout.stripe_nics + group_in_stripe
@@ -70,7 +75,7 @@ def nic_block(addressing: Addressing, layout: Layout, place: int, plane: int) ->
 
 
 def link_network(addressing: Addressing, lower: TierLayout, number: int) -> int:
-    """Return the even address of the /31 at port 0 of the switch of ``lower`` with that number."""
+    """Return the even address of the /31 at port 0 of the switch with ``number`` in the tier ``lower``."""
     pool = addressing.links
     if lower.level:
         pool = addressing.core

@@ -88,13 +88,13 @@ def kept_diagnostics(kept: KeptFabric | None) -> Iterator[Diagnostic]:
     """Yield the error of automatic values that growth changes, with the lines that keep the running fabric."""
     if kept is None:
         return
-    what = "nodes at the ports where they run"
+    what_stays = "nodes at the ports where they run"
     if kept.whole:
-        what = "what runs"
+        what_stays = "what runs"
     yield error(
         "RW506",
         f"{listed(kept.changes)}: cables and addresses that run would change",
-        fix=f"{listed(kept.lines)}, which keeps {what}",
+        fix=f"{listed(kept.lines)}, which keeps {what_stays}",
     )
 
 
@@ -119,8 +119,8 @@ def _candidates(
 ) -> Iterator[KeptFabric]:
     """Yield the fabrics of the intent with running values stated, those with the fewest changes to the intent first.
 
-    ``rails`` and ``stripes`` are the values to keep, None and empty if there are none; ``new_sharers`` are entries that
-    could have leaves of their own.
+    ``rails`` is the number of rails to keep, None if it has not changed. ``stripes`` are the nodes of a stripe to keep,
+    by the name of their entry. ``new_sharers`` are entries that could have leaves of their own.
     """
     stated = intent
     changes: list[str] = []
@@ -147,7 +147,8 @@ def _candidates(
 def _designed(intent: Intent, changes: list[str], lines: list[str], catalog: Catalog) -> Iterator[KeptFabric]:
     """Yield the fabric of an intent, then the one with ``split: panel``, since stated stripes limit the default split.
 
-    If one cannot be designed with the stated number of leaves, its fabric has the number that the nodes need.
+    If one cannot be designed with the stated number of leaves, its fabric has the number that the nodes need, and a
+    line states it. Intents that still have errors are left out.
     """
     panel_split = replace(intent, topology=intent.topology.with_values(split=SplitRule.PANEL))
     panel_lines = [*lines, "state split: panel under topology"]
@@ -175,8 +176,8 @@ def _rails_to_keep(intent: Intent, before: Fabric, after: Fabric) -> int | None:
 
 
 def _stripes_to_keep(intent: Intent, before: Fabric, after: Fabric) -> dict[str, int]:
-    """Return the nodes in a stripe of ``before`` of all entries with an automatic stripe on shared leaves; empty if
-    ``after`` has the same."""
+    """Return the nodes in a stripe of ``before`` by the name of their entry, for entries with an automatic stripe on
+    shared leaves. Empty if ``after`` has the same."""
     names = [name for name in _automatic_sharers(intent) if name in before.stripe_nodes]
     stripes = {name: before.stripe_nodes[name] for name in names}
     if any(after.stripe_nodes[name] != stripe for name, stripe in stripes.items()):
@@ -185,8 +186,10 @@ def _stripes_to_keep(intent: Intent, before: Fabric, after: Fabric) -> dict[str,
 
 
 def _automatic_sharers(intent: Intent) -> Iterator[str]:
-    """Yield the names of entries with an automatic stripe on leaves that several entries share, the first one's
-    too."""
+    """Yield the names of entries with an automatic stripe on leaves that several entries share.
+
+    The first entry, whose leaves these are, is one of them.
+    """
     first, *others = intent.nodes
     sharers = [entry for entry in others if entry.share_leaves]
     first_is_automatic = first.stripe is None and intent.topology.stripe is None

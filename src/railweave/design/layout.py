@@ -97,8 +97,8 @@ class TierLayout:
         return group * self.stride + index
 
     def joins(self, place: int) -> tuple[int, int]:
-        """Return the group above that the switch at ``place`` is cabled to, and its index among the switches that join
-        this group.
+        """Return (group, index): the group above that the switch at ``place`` is cabled to, and the index of the switch
+        among those that join the group.
 
         Leaves join the spines of their pod or rail, spine s of every pod joins group s (RFC 7938 section 3.2).
         """
@@ -195,10 +195,10 @@ class Layout(NamedTuple):
         return self.stripe_leaves // self.leaves_per_nic
 
     def leaf_role(self, place: int) -> tuple[int, int]:
-        """Return (number, group) of the leaf at ``place``: which of the leaves that share a NIC it is, and the group of
-        these in its stripe, which is the rail, or 0 in a rack-aligned fabric.
+        """Return (number, group) of the leaf at ``place``.
 
-        A stripe has first leaf 0 of each group, then leaf 1 of each.
+        The group is that of the leaves in the stripe that share NICs: the rail, or 0 in a rack-aligned fabric. The
+        number is that of the leaf in its group. A stripe has first leaf 0 of each group, then leaf 1 of each.
         """
         return divmod(place % self.stripe_leaves, self.stripe_nics)
 
@@ -223,8 +223,10 @@ class Layout(NamedTuple):
 
     @property
     def pods(self) -> tuple[int, ...]:
-        """Return the indexes of the pods that have switches, in a rail-only fabric those of the rails; one index if all
-        leaves reach all spines."""
+        """Return the indexes of the pods that have switches, or of the rails in a rail-only fabric.
+
+        There is one index, 0, if all leaves reach all spines.
+        """
         if self.lowest.rails:
             return tuple(range(self.lowest.rails))
         if not self.lowest.stride:
@@ -247,8 +249,10 @@ class Layout(NamedTuple):
 
     @property
     def joined_leaves(self) -> int:
-        """Return how many leaf indexes need common ports of a spine, which are those not kept for one leaf class: in a
-        pod, or without pods in a rail or plane."""
+        """Return how many leaf indexes of a pod, or without pods of a rail or plane, need common ports of a spine.
+
+        Common ports are those that are not kept for one leaf class.
+        """
         return self.pod_leaves or self._leaves_on_common_ports(self.stripes)
 
     def reserved_leaves(self) -> int:

@@ -77,9 +77,10 @@ def _is_of_other_fabric(intent: Intent, name: str) -> bool:
 
 
 def _lengths_m(cables: Sequence[CabledLink], runs_mm: Sequence[int], racks: Racks) -> list[int]:
-    """Return the length of each link's cable in meters; a breakout cable is as long as the longest of its links needs.
+    """Return the length of the cable of each link, in meters.
 
-    ``runs_mm`` are the lengths that the links need.
+    ``runs_mm`` are the lengths that the links need, in the order of ``cables``. A breakout cable is as long as the
+    longest of its links needs.
     """
     lengths_m = [0] * len(cables)
     for numbers in sharing_plugs(cables):
@@ -105,6 +106,7 @@ class _CageGroup(NamedTuple):
 
 
 def _cage_group(runs: Sequence[_TrayRun], longest: _TrayRun) -> _CageGroup:
+    """Return what the medium of ``runs`` depends on, which share cages; ``longest`` is the longest of them."""
     ends = frozenset((run.lower.end, run.upper.end) for run in runs)
     lower_cages = {run.lower.cage for run in runs}
     upper_cages = {run.upper.cage for run in runs}
@@ -154,6 +156,7 @@ class _MediaChoice:
         return [medium for medium in self._media if cabling.media in (None, medium.id)]
 
     def _choose(self, group: _CageGroup) -> Medium | None:
+        """Return the cheapest medium that is sold long enough and joins all ends of a group, None if none does."""
         candidates = self._candidates(group.level)
         for medium in candidates:
             sold_m = medium.sold_m(group.length_mm, self._sold.get(medium.id, ()))
@@ -175,19 +178,19 @@ class _MediaChoice:
 
     def _error(self, level: int, unlinked: Sequence[_UnlinkedGroup], rack_layout: RackLayout) -> Diagnostic:
         """Return the error that no medium joins these links of a level; it names the longest."""
-        farthest = max(unlinked, key=lambda group: group.longest.length_mm)
-        link = farthest.longest.link
-        length_m = farthest.longest.length_mm / 1000
+        group, longest = max(unlinked, key=lambda unlinked_group: unlinked_group.longest.length_mm)
+        link = longest.link
+        length_m = longest.length_mm / 1000
         layer, cabling = self._layers[level]
         lower_rack = rack_layout.places[link.lower].rack
         upper_rack = rack_layout.places[link.upper].rack
         message = (
             f"no medium spans the {length_m:.1f} m from {link.lower} in rack {lower_rack} to {link.upper}"
-            f" in rack {upper_rack}: {self._farthest(farthest.group)}"
+            f" in rack {upper_rack}: {self._farthest_medium(group)}"
         )
-        others = len(unlinked) - 1
-        if others:
-            message += f"; {counted(others, 'other link')} of cabling.{layer} cannot be made either"
+        other_groups = len(unlinked) - 1
+        if other_groups:
+            message += f"; {counted(other_groups, 'other link')} of cabling.{layer} cannot be made either"
         fix = "place them nearer to each other"
         path = "racks"
         if cabling.media is not None:
@@ -197,7 +200,7 @@ class _MediaChoice:
             fix += ", or list longer cables in racks.lengths_m"
         return error("P-4", message, self._intent.where(path), fix=fix, devices=(link.lower, link.upper))
 
-    def _farthest(self, group: _CageGroup) -> str:
+    def _farthest_medium(self, group: _CageGroup) -> str:
         """Return the medium that reaches farthest between the ends of a group, as a clause."""
         reaches_m = {medium: self._limit_m(medium, group.ends) for medium in self._candidates(group.level)}
         medium, farthest_m = max(reaches_m.items(), key=itemgetter(1))
@@ -208,7 +211,10 @@ class _MediaChoice:
         return "none links their lanes"
 
     def _limit_m(self, medium: Medium, ends: _Ends) -> int:
-        """Return how long a medium may be between all ends and is sold, negative if it does not join them."""
+        """Return the greatest length in meters at which a medium is sold and reaches between all ends.
+
+        It is negative if the medium does not join them.
+        """
         limit_m = self._reach_m(medium, ends)
         # A medium with a step is made in any length, unless the intent lists the lengths that are sold.
         if medium.id in self._sold or not medium.length_step_m:

@@ -29,10 +29,9 @@ FREE = 16
 def with_management(
     intent: Intent, keys: ManagementKeys, fabric: Fabric, slots: int
 ) -> tuple[Fabric, tuple[Diagnostic, ...]]:
-    """Return the fabric with its management network; if it has errors, as it is, with these.
+    """Return the fabric with its management network. If there is an error, return the fabric as it is, and the error.
 
-    ``slots`` are the places for nodes in a stripe: as many as links to nodes that a leaf's host block has addresses
-    for.
+    ``slots`` is the number of places for nodes in a stripe: a leaf's host block has addresses for as many links.
     """
     names = keys.node_ports
     for index, name in enumerate(names):
@@ -103,7 +102,10 @@ def _position(switch: Switch, pool_size: int) -> int:
 
 
 def _own_nodes(fabric: Fabric) -> list[Host]:
-    """Return the nodes that this fabric plans for; if nodes are in several fabrics, that of their first NICs does."""
+    """Return the nodes whose management this fabric plans.
+
+    If a node is in several fabrics, the fabric of its first NIC plans it.
+    """
     return [host for host in fabric.hosts if host.port_number(0) == 0]
 
 
@@ -124,22 +126,23 @@ class _Need(NamedTuple):
 
 def _need(fabric: Fabric, ports: int, slots: int) -> _Need:
     """Return the need for addresses with ``ports`` management ports a node and ``slots`` nodes a stripe."""
-    numbers_of_tier = []
+    numbers_of_tiers = []
     for tier, switches in zip(fabric.tiers, fabric.tier_switches, strict=True):
-        highest = max(switch.number for switch in switches)
-        numbers_of_tier.append(max(_numbers(fabric, tier) * fabric.planes, highest + 1))
-    leaves, *above = numbers_of_tier
+        highest_number = max(switch.number for switch in switches)
+        reserved_numbers = _reserved_numbers(fabric, tier) * fabric.planes
+        numbers_of_tiers.append(max(reserved_numbers, highest_number + 1))
+    leaves, *spines_and_above = numbers_of_tiers
     stripes = 0
     nodes = _own_nodes(fabric)
     if nodes:
         last_stripe = max(host.stripe for host in nodes)
         stripes = max(leaves // _stripe_leaves(fabric), last_stripe + 1)
-    return _Need(leaves, sum(above), stripes * slots * ports)
+    return _Need(leaves, sum(spines_and_above), stripes * slots * ports)
 
 
-def _numbers(fabric: Fabric, tier: Tier) -> int:
-    """Return how many numbers a tier needs in one plane with the reserve; in three tiers, numbers of spines and
-    super-spines have gaps."""
+def _reserved_numbers(fabric: Fabric, tier: Tier) -> int:
+    """Return how many switch numbers a tier needs in one plane with the reserve."""
+    # In three tiers the numbers of spines and super-spines have gaps.
     if tier.level and fabric.has_pods:
         return tier.groups * fabric.tiers[tier.level - 1].ports_above
     return tier.reserve
@@ -178,7 +181,10 @@ class _Place(NamedTuple):
 
 
 def _in_racks(racks: RackLayout, devices: Sequence[_ManagedDevice]) -> list[_Place]:
-    """Return the ports at the switch of each device's rack. Every rack unit has as many ports as any device needs."""
+    """Return where the ports of each device are cabled: at the switches of its rack, by its rack unit.
+
+    Every rack unit has as many ports as the device that needs the most of them.
+    """
     ports_per_unit = 1
     for managed in devices:
         place = racks.places[managed.device.name]
@@ -191,8 +197,10 @@ def _in_racks(racks: RackLayout, devices: Sequence[_ManagedDevice]) -> list[_Pla
 
 
 def _in_groups(fabric: Fabric, devices: Sequence[_ManagedDevice]) -> list[_Place]:
-    """Return the ports at the switches of each device's stripe, leaves before nodes, or of the spines or
-    super-spines."""
+    """Return where the ports of each device are cabled without racks.
+
+    Leaves and then nodes are at the switches of their stripe, spines and super-spines at switches of their own.
+    """
     stripe_leaves = _stripe_leaves(fabric)
     leaves_per_plane = stripe_leaves // fabric.planes
     places = []
@@ -205,12 +213,12 @@ def _in_groups(fabric: Fabric, devices: Sequence[_ManagedDevice]) -> list[_Place
             port = device.place % leaves_per_plane * fabric.planes + device.plane
             places.append(_Place(f"stripe{device.stripe}", f"stripe {device.stripe}", port))
         else:
-            places.append(_above(fabric, device))
+            places.append(_place_above_leaves(fabric, device))
     return places
 
 
-def _above(fabric: Fabric, switch: Switch) -> _Place:
-    """Return the port of a spine or super-spine at the switches of its tier, or of its pod's spines."""
+def _place_above_leaves(fabric: Fabric, switch: Switch) -> _Place:
+    """Return where a spine or super-spine is cabled: at the switches of its tier, or of its pod's spines."""
     tier = switch.tier
     if not fabric.has_pods:
         return _Place(tier.plural, tier.plural, switch.number)

@@ -36,10 +36,11 @@ def choose_media(
     catalog: Catalog,
     shared: Crosswise,
 ) -> tuple[Media | None, tuple[Diagnostic, ...]]:
-    """Return the media of all links, None if a link has none; ``shared`` are the links that share cages crosswise.
+    """Return the media of all links, or None and the errors; ``shared`` are the links that share cages crosswise.
 
-    None without an error if the catalog does not have a NIC, its ports or a stated medium, which check_intent reports,
-    and if it has no medium for a device that is not a model. A medium of such a device is only an assumption.
+    The media are also None, with no error, if the catalog does not have a NIC, its ports or a stated medium, which
+    check_intent reports. So they are if there is no medium for a device that is not a model: a medium of such a device
+    is only an assumption.
     """
     host_layer, *fabric_layers = intent.cabling.by_level
     access: dict[str, _Choice] = {}
@@ -47,7 +48,7 @@ def choose_media(
         leaf = classes[ports.leaf]
         name = ports.entry.name
         nic_end = _nic_end(ports.entry, catalog)
-        leaf_end = _end(leaf.hardware, leaf.breakout_of(name), catalog)
+        leaf_end = _switch_end(leaf.hardware, leaf.breakout_of(name), catalog)
         access[name] = _choose(intent, nic_end, leaf_end, host_layer, catalog, crosswise=name in shared.access)
     uplinks: list[list[_Choice]] = []
     lower_switches = [leaf.hardware for leaf in classes]
@@ -55,8 +56,8 @@ def choose_media(
         choices = []
         for number, lower in enumerate(lower_switches):
             # Both ends of an uplink run at its speed.
-            lower_end = _end(lower, lower.up, catalog)
-            upper_end = _end(upper, lower.up, catalog)
+            lower_end = _switch_end(lower, lower.up, catalog)
+            upper_end = _switch_end(upper, lower.up, catalog)
             crosswise = (level, number) in shared.uplinks
             choices.append(_choose(intent, lower_end, upper_end, layer, catalog, crosswise=crosswise))
         uplinks.append(choices)
@@ -67,7 +68,7 @@ def choose_media(
 def _media(
     access: Mapping[str, _Choice], uplinks: Sequence[Sequence[_Choice]]
 ) -> tuple[Media | None, tuple[Diagnostic, ...]]:
-    """Return the chosen media, or each different error once if a choice failed."""
+    """Return the chosen media; if a choice failed, None and each different error once."""
     choices = (*access.values(), *chain.from_iterable(uplinks))
     if not all(isinstance(choice, str) for choice in choices):
         errors = (choice for choice in choices if isinstance(choice, Diagnostic))
@@ -87,6 +88,7 @@ class _End(NamedTuple):
 
 
 def _nic_end(entry: Nodes, catalog: Catalog) -> _End:
+    """Return the end of a link at the NICs of an entry of nodes."""
     nics = entry.nics
     if nics.model is None:
         return _End(open_end("a NIC", nics.speed_gbps, catalog), is_open=True)
@@ -96,7 +98,8 @@ def _nic_end(entry: Nodes, catalog: Catalog) -> _End:
     return _End(nic_end(nic, nics.ports, nics.speed_gbps, nics.ports_of_a_cage))
 
 
-def _end(switch: TierHardware, breakout: Breakout, catalog: Catalog) -> _End:
+def _switch_end(switch: TierHardware, breakout: Breakout, catalog: Catalog) -> _End:
+    """Return the end of a link at a switch, at the speed of ``breakout``."""
     if switch.model is None:
         return _End(open_end(f"a {switch.name}", breakout.speed_gbps, catalog), is_open=True)
     return _End(switch_end(switch.model, breakout.speed_gbps))
@@ -105,7 +108,11 @@ def _end(switch: TierHardware, breakout: Breakout, catalog: Catalog) -> _End:
 def _choose(
     intent: Intent, lower_end: _End, upper_end: _End, layer: str, catalog: Catalog, *, crosswise: bool
 ) -> _Choice:
-    """Return the medium of links between two ends; ``layer`` is the key of ``cabling`` for them."""
+    """Return the medium of links between two ends, or why there is none.
+
+    ``layer`` is the key of ``cabling`` for these links. None if check_intent reports why, and if an end is open and no
+    medium joins the two.
+    """
     cabling = intent.cabling.by_level[layer]
     lower = lower_end.lanes
     upper = upper_end.lanes

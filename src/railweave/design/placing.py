@@ -45,10 +45,11 @@ class _RackEntry(NamedTuple):
 def place_devices(
     intent: RacksIntent, devices: Mapping[str, Housing | None], where: Places, is_of_other_fabric: Callable[[str], bool]
 ) -> tuple[RackLayout | None, tuple[Diagnostic, ...]]:
-    """Return the racks with all ``devices``, or why there are none; ``where`` gives the place of an intent path.
+    """Return the racks with all ``devices``, or None and the errors.
 
-    ``devices`` have their housing, None if the catalog has none: it gives the height and power that an entry does not
-    state. Entries may also name devices of other fabrics in the same racks, which are left out.
+    ``devices`` maps names to housings, None for a device without one in the catalog. A housing gives the height and
+    power that an entry does not state. ``where`` gives the place of an intent path. Entries may also name devices of
+    other fabrics in the same racks; these are left out.
     """
     racks, rack_errors = _racks(intent, where)
     entries, device_errors = _entries(intent, racks, devices, where, is_of_other_fabric)
@@ -92,6 +93,7 @@ class _Size(NamedTuple):
 
 
 def _size(keys: Placed, housing: Housing | None) -> _Size:
+    """Return the size of a device as its entry states it, or else as its housing has it."""
     height = keys.height
     power_w = keys.power_w
     if housing is not None and height is None:
@@ -157,8 +159,11 @@ def _names(texts: Sequence[str], existing: Collection[str], path: str) -> Iterat
 
 
 def _names_of(text: str, existing: Collection[str]) -> Sequence[str]:
-    """Return the names that a text stands for: a name, a range, or a stem with ``*`` for all existing names with a
-    number after it. A stem without a match, and a text that is a name, stay as they are."""
+    """Return the names that a text stands for.
+
+    A text is a name, a range, or a stem with ``*``, which stands for all existing names of the stem and a number. A
+    name, and a stem without a match, stay as they are.
+    """
     if text.endswith("*"):
         stem = text[:-1]
         numbered = (name for name in existing if name.startswith(stem) and name[len(stem) :].isdecimal())
@@ -173,7 +178,7 @@ def _entries(
     where: Places,
     is_of_other_fabric: Callable[[str], bool],
 ) -> tuple[list[_RackEntry], list[Diagnostic]]:
-    """Return the entries, and the errors of the names in them."""
+    """Return the entries of ``racks.devices``, the errors of names in them, and the error of devices in no entry."""
     entries = []
     diagnostics: list[Diagnostic] = []
     placed: dict[str, str] = {}
@@ -289,6 +294,7 @@ def _fill(
     places: dict[str, RackPlace] = {}
     open_racks: dict[str, _OpenRack] = {}
     diagnostics: list[Diagnostic] = []
+    # Entries that state a unit come first.
     for entry in sorted(entries, key=lambda entry: entry.keys.unit is None):
         room = entry.per_rack * len(entry.racks)
         if len(entry.devices) > room:
@@ -321,8 +327,10 @@ def _fill_rack(
     sizes: Mapping[str, _Size],
     places: dict[str, RackPlace],
 ) -> Iterator[_UnplacedDevice]:
-    """Add the places of devices in a rack, from ``stated_unit`` upwards or else in the lowest free units, and yield
-    those without room."""
+    """Add the places of devices in a rack to ``places``, and yield the devices without room.
+
+    They are placed from ``stated_unit`` upwards, or in the lowest free units if it is None.
+    """
     next_unit = stated_unit
     for name in devices:
         height = sizes[name].height or 1
@@ -344,6 +352,7 @@ def _fill_rack(
 
 
 def _no_room(entry: _RackEntry, unplaced: Sequence[_UnplacedDevice], where: Places) -> Diagnostic:
+    """Return the error of an entry with devices without room; it gives the reason of the first."""
     first, *others = unplaced
     message = f"there is no room for {first.device} in rack {first.rack}: {first.reason}"
     if len(others) == 1:

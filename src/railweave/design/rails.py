@@ -31,9 +31,9 @@ class OneTier(NamedTuple):
 
 
 def lay_out_one_tier(intent: Intent, node_ports: Sequence[NodePorts], classes: Sequence[LeafClass]) -> OneTier:
-    """Return the layout of one switch in each plane, or of one for each rail.
+    """Return the layout of one switch in each plane, or of one for each rail; else the faults of the intent.
 
-    No layout and no faults if automatic tiers need a second one.
+    There is neither if the fabric has more than one tier.
     """
     tiers = intent.topology.tiers
     shape_faults = tuple(_shape_faults(intent))
@@ -47,7 +47,11 @@ def lay_out_one_tier(intent: Intent, node_ports: Sequence[NodePorts], classes: S
     classes_without_uplinks = tuple(leaf._replace(down=ports.total, ports=ports) for leaf in classes)
     groups, faults = place_groups(intent, node_ports, classes_without_uplinks)
     if not faults:
-        faults = (*_spines(intent), *_counts(intent, switches), *_stripes(intent, groups, ports.total))
+        faults = (
+            *_spine_faults(intent),
+            *_count_faults(intent, switches),
+            *_stripe_faults(intent, groups, ports.total),
+        )
     if faults and tiers == 1:
         return OneTier(None, faults)
     if faults or (tiers is None and not _holds_growth(intent, groups)):
@@ -58,9 +62,9 @@ def lay_out_one_tier(intent: Intent, node_ports: Sequence[NodePorts], classes: S
 
 
 def _shape_faults(intent: Intent) -> Iterator[Diagnostic]:
-    """Yield why the shape of a fabric cannot have the tiers that the intent states."""
+    """Yield an error for each key that asks for tiers which a fabric of this shape cannot have."""
     if _may_be_without_spine(intent.topology):
-        yield from _third_tier(intent)
+        yield from _third_tier_faults(intent)
     else:
         yield from _needs_spine(intent)
 
@@ -74,7 +78,7 @@ def _may_have_one_tier(intent: Intent) -> bool:
 
 
 def _may_be_without_spine(topology: Topology) -> bool:
-    """Tell whether a fabric of the shape may have no spine: each rail is one switch, or all nodes are on one."""
+    """Tell whether the fabric may have no spine: each rail can be one switch, or one switch for all nodes is stated."""
     if topology.shape is Shape.RAIL_ONLY:
         return True
     return topology.shape is Shape.RACK_ALIGNED and topology.tiers == 1
@@ -135,6 +139,7 @@ def rails_exceed_spines(intent: Intent, leaves: Leaves, spine: TierHardware) -> 
 
 
 def _holds_growth(intent: Intent, groups: Sequence[NodeGroup]) -> bool:
+    """Tell whether one stripe of the first entry of nodes has room for the GPUs of the stated growth, if any."""
     growth = intent.workload.growth
     return growth is None or growth.gpus <= groups[0].stripe_nodes * groups[0].entry.gpus
 
@@ -158,21 +163,21 @@ def _needs_spine(intent: Intent) -> Iterator[Diagnostic]:
         )
 
 
-def _tier_of(intent: Intent) -> str:
-    """Return what is built, for a message."""
+def _one_tier_text(intent: Intent) -> str:
+    """Return how the intent asks for one tier and what that builds, as a clause of a message."""
     if intent.topology.shape is Shape.RAIL_ONLY:
         return "tiers: 1 builds one switch a rail"
     return "leaf.count: 1 builds one switch"
 
 
-def _more_tiers(intent: Intent) -> str:
-    """Return what builds two tiers, for a message."""
+def _two_tiers_text(intent: Intent) -> str:
+    """Return how the intent would ask for two tiers, for a message."""
     if intent.topology.shape is Shape.RAIL_ONLY:
         return "tiers: 2"
     return "a spine with more leaves"
 
 
-def _third_tier(intent: Intent) -> Iterator[Diagnostic]:
+def _third_tier_faults(intent: Intent) -> Iterator[Diagnostic]:
     """Yield an error for each key that asks for a third tier, which a fabric of this shape cannot have."""
     topology = intent.topology
     rule = "a rail-only fabric has one tier or two"
@@ -196,7 +201,7 @@ def _third_tier(intent: Intent) -> Iterator[Diagnostic]:
             )
 
 
-def _spines(intent: Intent) -> Iterator[Diagnostic]:
+def _spine_faults(intent: Intent) -> Iterator[Diagnostic]:
     """Yield an error for each key that asks for spines, since one tier has none.
 
     With automatic tiers a spine without a number is a model for later.
@@ -212,16 +217,16 @@ def _spines(intent: Intent) -> Iterator[Diagnostic]:
         if asks:
             yield error(
                 "RW202",
-                f"{_tier_of(intent)} and no spines, and topology.{key} is stated",
+                f"{_one_tier_text(intent)} and no spines, and topology.{key} is stated",
                 intent.where(f"topology.{key}"),
-                fix=f"leave topology.{key} out, or use {_more_tiers(intent)}",
+                fix=f"leave topology.{key} out, or use {_two_tiers_text(intent)}",
             )
 
 
-def _counts(intent: Intent, switches: int) -> Iterator[Diagnostic]:
+def _count_faults(intent: Intent, switches: int) -> Iterator[Diagnostic]:
     """Yield an error for each stated number of leaves that is not that of the ``switches`` of one tier."""
     topology = intent.topology
-    what_is_built = _tier_of(intent)
+    what_is_built = _one_tier_text(intent)
     if switches > 1:
         what_is_built += f", {switches} in all"
     for key, count in (("leaf.count", topology.leaf.count), ("reserve.leaves", topology.reserve.leaves)):
@@ -230,22 +235,24 @@ def _counts(intent: Intent, switches: int) -> Iterator[Diagnostic]:
                 "RW202",
                 f"{what_is_built}; topology.{key} is {count}",
                 intent.where(f"topology.{key}"),
-                fix=f"use {switches}, or {_more_tiers(intent)}",
+                fix=f"use {switches}, or {_two_tiers_text(intent)}",
             )
 
 
-def _stripes(intent: Intent, groups: Sequence[NodeGroup], ports: int) -> Iterator[Diagnostic]:
-    """Yield an error for the first entry of nodes that needs another stripe, or has more nodes than a switch with
-    ``ports`` holds."""
+def _stripe_faults(intent: Intent, groups: Sequence[NodeGroup], ports: int) -> Iterator[Diagnostic]:
+    """Yield at most one error: an entry of nodes begins in another stripe, or one has more nodes than a switch holds.
+
+    ``ports`` is the number of ports of a switch.
+    """
     for group in groups:
         has_own_leaves = group is not groups[0] and not group.entry.share_leaves
         if group.first_stripe or has_own_leaves:
             yield error(
                 "RW202",
-                f"{_tier_of(intent)}, which is stripe 0; nodes {group.entry.name!r} begin in stripe"
+                f"{_one_tier_text(intent)}, which is stripe 0; nodes {group.entry.name!r} begin in stripe"
                 f" {group.first_stripe}",
                 intent.where(f"{group.path}.first_stripe"),
-                fix=f"use {_more_tiers(intent)}, one entry of nodes, or share_leaves: true for the others",
+                fix=f"use {_two_tiers_text(intent)}, one entry of nodes, or share_leaves: true for the others",
             )
             return
     for group in groups:
@@ -268,5 +275,5 @@ def _switch_full(intent: Intent, group: NodeGroup, ports: int) -> Diagnostic:
         "T-1",
         f"{nodes} need {needed} ports on {switch}; {limit} holds {most}",
         intent.where(f"{group.path}.count"),
-        fix=f"use at most {most}, switches with {needed} ports, or {_more_tiers(intent)}",
+        fix=f"use at most {most}, switches with {needed} ports, or {_two_tiers_text(intent)}",
     )

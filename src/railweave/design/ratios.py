@@ -26,11 +26,11 @@ _PETABIT_GBPS = 1_000_000
 
 
 def asked_ratio(intent: Intent) -> Fraction:
-    """Return the oversubscription asked for, by the workload where it is automatic."""
-    given = intent.topology.oversubscription
-    if given is None:
+    """Return the oversubscription that the intent states, or that of its workload if it is automatic."""
+    stated = intent.topology.oversubscription
+    if stated is None:
         return AUTOMATIC_RATIO[intent.workload.kind]
-    return given
+    return stated
 
 
 def ratio_text(ratio: Fraction | float) -> str:

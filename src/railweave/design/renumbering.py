@@ -68,8 +68,8 @@ def renumbered(old: Fabric, new: Fabric) -> tuple[Renumbered, ...]:
 
 
 def change_of_addresses(old: Fabric, new: Fabric) -> str:
-    """Return the change of link addresses that allows no step between ``old`` and ``new``, as a clause; empty if there
-    is none."""
+    """Return the change of addresses that rules out a fabric between ``old`` and ``new``, as a clause; empty if none
+    does."""
     if renumbered(old, new):
         return "renumbers devices"
     # A fabric in between cannot have both numbered and unnumbered links.
@@ -93,7 +93,10 @@ def _renamed_in_pods(old: Fabric, new: Fabric) -> Iterator[Renumbered]:
 
 
 def _renumbered_devices(old: Fabric, new: Fabric) -> Iterator[Renumbered]:
-    """Yield the identities of switches, without those of ports, that differ between switches of one tier and number."""
+    """Yield each identity of a switch that ``new`` has another one of at the same tier and number.
+
+    The addresses of ports are left out.
+    """
     new_switches = {(switch.tier, switch.number): switch for switch in new.switches}
     for switch in old.switches:
         new_switch = new_switches.get((switch.tier, switch.number))
@@ -107,7 +110,8 @@ def _renumbered_devices(old: Fabric, new: Fabric) -> Iterator[Renumbered]:
 
 
 def _identities(fabric: Fabric, switch: Switch) -> dict[str, str]:
-    """Return the identities of a switch as text, by what they are; without those of blocks that it does not have."""
+    """Return the identities of a switch as text, by their kind; blocks of addresses that it does not have are left
+    out."""
     identities = {"name": switch.name, "AS number": str(switch.asn), "loopback": ipv4_text(switch.loopback)}
     host_block = fabric.host_blocks.get(switch.name)
     if host_block is not None:
@@ -123,15 +127,16 @@ def _identities(fabric: Fabric, switch: Switch) -> dict[str, str]:
 
 
 def _renumbered_links(old: Fabric, new: Fabric) -> Iterator[Renumbered]:
-    """Yield the ports of ``old`` whose link has another /31 in ``new``, the port nearer to the GPUs first.
+    """Yield the ports of ``old`` whose link has another /31 in ``new``, the lower port of a link first.
 
-    Links are the same if that port is. Links without addresses in one of the designs are left out.
+    Links are the same if their lower port is. Links without addresses in one of the designs are left out.
     """
     new_links = {_lower_end(new, link): link for link in new.links}
     for old_link in old.links:
         new_link = new_links.get(_lower_end(old, old_link))
         if new_link is None or new_link.network == old_link.network:
             continue
+        # An address family that only one of the designs has changes no identity.
         if not (old.is_numbered(old_link) and new.is_numbered(new_link)):
             continue
         yield _new_address(old, old_link, new_link, old_link.lower, new_link.lower)
@@ -180,7 +185,7 @@ def _place(fabric: Fabric, device: str, index: int) -> Hashable:
 
 
 def _device(fabric: Fabric, name: str) -> tuple[str, str | int]:
-    """Return what identifies a device in both designs: a switch's role and number, or a GPU node's name."""
+    """Return what identifies a device in both designs: a switch's role and number, or "host" and a node's name."""
     switch = fabric.switch_of.get(name)
     if switch is None:
         return "host", name
