@@ -5,6 +5,7 @@ leaves that does not divide, leaves ports of spines and super-spines unused.
 """
 
 from collections.abc import Iterator
+from math import ceil
 from typing import NamedTuple
 
 from railweave.design.layout import Layout
@@ -54,7 +55,7 @@ def core_diagnostics(intent: Intent, layout: Layout) -> list[Diagnostic]:
 
 
 def _states_core(intent: Intent) -> bool:
-    """Tell whether the intent states a number from which that of the spines or super-spines follows."""
+    """Tell whether the intent states the number of spines or super-spines, or one that they follow from."""
     topology = intent.topology
     if topology.super_spine and topology.super_spine.count:
         return True
@@ -63,9 +64,9 @@ def _states_core(intent: Intent) -> bool:
 
 def _lower_bound(layout: Layout) -> Core:
     """Return the fewest switches with ports for the cables of today if pods and even division are ignored."""
-    above = layout.spines
-    spines = -(-layout.leaf_spine_links // above.ports.down)
-    super_spines = -(-spines * above.uplinks // _top_ports(layout))
+    spine_tier = layout.spines
+    spines = ceil(layout.leaf_spine_links / spine_tier.ports.down)
+    super_spines = ceil(spines * spine_tier.uplinks / _top_ports(layout))
     return Core(0, 0, spines, super_spines)
 
 
@@ -76,12 +77,15 @@ def _top_ports(layout: Layout) -> int:
 
 
 def _cores(layout: Layout) -> Iterator[Core]:
-    """Yield the core with the fewest switches for each size of pods that the spines have ports for."""
-    low = layout.lowest
+    """Yield the core with the fewest switches for each size of pods that the spines have ports for.
+
+    Sizes for which spines or super-spines cannot be shared out evenly are left out.
+    """
+    lowest = layout.lowest
     spine_ports = layout.spines.ports.down
     for size in range(1, spine_ports // layout.stripe_leaves + 1):
         pods = {stripe // size for stripe in layout.stripes}
-        spine_counts = fitting_counts(low.uplinks, layout.shared_uplinks, size * layout.stripe_leaves, spine_ports)
+        spine_counts = fitting_counts(lowest.uplinks, layout.shared_uplinks, size * layout.stripe_leaves, spine_ports)
         # Super-spines have ports for the pods in between that have no switches, too.
         members = _fewest_members(layout, max(pods) + 1)
         if spine_counts and members:
@@ -91,8 +95,10 @@ def _cores(layout: Layout) -> Iterator[Core]:
 
 
 def _fewest_members(layout: Layout, pods: int) -> int | None:
-    """Return the fewest super-spines of a group that share the uplinks of a spine evenly and have ports for ``pods``,
-    None if there are none."""
+    """Return how many super-spines a group needs at least, None if no number is possible.
+
+    They share the uplinks of a spine evenly and have ports for ``pods``.
+    """
     uplinks = layout.spines.uplinks
     for count in range(1, uplinks + 1):
         if uplinks % count == 0 and pods * (uplinks // count) <= _top_ports(layout):

@@ -39,16 +39,16 @@ NOT_CROSSWISE = Crosswise()
 def crosswise(layout: Layout) -> Crosswise:
     """Return the links of a layout that share cages crosswise, as if all nodes and switches that fit were there.
 
-    With those of today alone, another stripe, or another spine where the links of a pair are stated, could change the
-    medium of links that exist.
+    If only those of today were counted, a new stripe could change the medium of existing links. So could a new spine if
+    the intent states the links of a pair.
     """
     access = {group.entry.name for group in layout.groups if _is_crosswise(_access_cages(layout, group))}
     return Crosswise(frozenset(access), frozenset(_crosswise_uplinks(layout)))
 
 
 def _crosswise_uplinks(layout: Layout) -> Iterator[tuple[int, int]]:
-    """Yield the level and leaf class of the uplinks that share cages crosswise. Links do not share a cage of one
-    port."""
+    """Yield the level and the leaf class number of uplinks that share cages crosswise."""
+    # Links do not share a cage of one port.
     for lower, upper in pairwise(layout.tiers[1:]):
         if upper.down.per_cage > 1 and _crosses_between(lower, upper):
             yield lower.level, 0
@@ -92,22 +92,26 @@ def _crosses_between(lower: TierLayout, upper: TierLayout) -> bool:
 
 
 def _full_tier(tier: TierLayout, room: int) -> TierLayout:
-    """Return a tier with all switches in a group that those below have ports for: with stated links of a pair it can
-    grow to them without moving a cable."""
+    """Return a tier with ``room`` switches in a group, or as many as it has if these are more.
+
+    With stated links of a pair it can grow to as many as those below have ports for, without moving a cable.
+    """
     return replace(tier, group_size=max(tier.group_size, room))
 
 
 def _crosses_above(layout: Layout, leaf: LeafClass) -> bool:
-    """Tell whether uplinks of a leaf class share cages crosswise, as if all leaves that a spine has ports for were of
-    that class."""
-    low = layout.lowest
+    """Tell whether uplinks of a leaf class share cages crosswise.
+
+    All leaves that a spine has ports for count as leaves of that class.
+    """
+    lowest = layout.lowest
     spines = layout.spines
-    if low.fixed_pair or leaf.block is not None:
+    if lowest.fixed_pair or leaf.block is not None:
         spines = _full_tier(spines, layout.spine_room)
-    wires = wire_class(leaf, low, spines)
+    wires = wire_class(leaf, lowest, spines)
     if leaf.block is None:
-        indexes = range(spines.ports.down // low.links_per_pair)
-        port_offset = leaf.ports.block - low.ports.block
+        indexes = range(spines.ports.down // lowest.links_per_pair)
+        port_offset = leaf.ports.block - lowest.ports.block
     else:
         indexes = range(leaf.block.base, leaf.block.base + leaf.block.leaves)
         port_offset = leaf.ports.block
@@ -119,7 +123,7 @@ def _is_wired_crosswise(
 ) -> bool:
     """Tell whether uplinks of the lower switches with ``indexes`` share cages crosswise.
 
-    ``port_offset`` is what has to be added to the port of an uplink in ``wires`` for its port on the panel.
+    The port of an uplink in ``wires`` plus ``port_offset`` is its port on the panel of the lower switch.
     """
     lower_cages = _cages(lower)
     upper_cages = _cages(upper)
@@ -140,10 +144,10 @@ def _is_wired_crosswise(
 
 def _leads_to_several(uplinks: Sequence[Uplink], indexes: Sequence[int], upper_cages: Sequence[int]) -> bool:
     """Tell whether the uplinks of a cage lead to several upper cages, on any switch of ``indexes``."""
-    first, *others = uplinks
-    if any(uplink.upper != first.upper for uplink in others):
+    first, *further = uplinks
+    if any(uplink.upper != first.upper for uplink in further):
         return True
-    for uplink in others:
+    for uplink in further:
         if any(upper_cages[uplink.upper_port(index)] != upper_cages[first.upper_port(index)] for index in indexes):
             return True
     return False
@@ -152,9 +156,9 @@ def _leads_to_several(uplinks: Sequence[Uplink], indexes: Sequence[int], upper_c
 def _shared_cages(
     indexes: Sequence[int], uplinks_of: Mapping[int, Sequence[Uplink]], upper_cages: Sequence[int]
 ) -> set[tuple[int, int]]:
-    """Return the upper cages to which several lower cages lead, each with its switch: (switch, cage).
+    """Return the upper cages to which several lower cages lead, as (index of the upper switch, cage).
 
-    ``uplinks_of`` are the uplinks of a switch by their cage.
+    ``uplinks_of`` has the uplinks of every lower switch by their cage there.
     """
     first_lower: dict[tuple[int, int], tuple[int, int]] = {}
     shared = set()
@@ -163,6 +167,7 @@ def _shared_cages(
             lower = index, lower_cage
             for uplink in uplinks:
                 upper = uplink.upper, upper_cages[uplink.upper_port(index)]
+                # Another lower cage leads there too.
                 if first_lower.setdefault(upper, lower) != lower:
                     shared.add(upper)
     return shared

@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import replace
 from itertools import pairwise
+from math import ceil
 
 from railweave.design.nodes import with_fewer_rails
 from railweave.fabric.devices import NodeRole
@@ -14,11 +15,11 @@ _BEHIND = "-behind"
 
 
 def with_first_stripes(intent: Intent, fabric: Fabric) -> Intent:
-    """Return the intent with the automatic values stated that its fabric would have to keep as it grows.
+    """Return the intent with those automatic values stated that its fabric has to keep as it grows.
 
-    These are the first stripes of entries of nodes and the reserve of leaves, the stripes of entries that share leaves,
-    the rails if they follow from the number of leaves, and the size of pods, which may follow from the number of
-    spines.
+    These are the first stripes of entries of nodes, the reserve of leaves, and the stripe of entries that share leaves.
+    Rails are stated if they follow from the number of leaves, and so is the size of pods, which may follow from the
+    number of spines.
     """
     intent = _with_rails_and_pods(intent, fabric)
     shares_leaves = any(entry.share_leaves for entry in intent.nodes)
@@ -48,8 +49,10 @@ def _with_rails_and_pods(intent: Intent, fabric: Fabric) -> Intent:
 
 
 def _stripe_values(fabric: Fabric, *, with_nodes: bool) -> dict[str, dict[str, int]]:
-    """Return the keys and values to state for each entry of nodes by its name: ``first_stripe`` and, if asked for with
-    ``with_nodes``, ``stripe``, the nodes of a full stripe."""
+    """Return the keys and values to state for each entry of nodes, by its name.
+
+    Each has ``first_stripe``. With ``with_nodes`` each also has ``stripe``, the nodes of a full stripe.
+    """
     values: dict[str, dict[str, int]] = {}
     for host in fabric.hosts:
         if host.kind not in values:
@@ -66,8 +69,7 @@ def has_automatic_ports(intent: Intent) -> bool:
 
 
 def has_automatic_rails(intent: Intent) -> bool:
-    """Tell whether the number of rails follows from the NICs of a node, or from the number of leaves if that is
-    smaller."""
+    """Tell whether rails are automatic: the NICs of a node, or the leaves of a plane if these are fewer."""
     topology = intent.topology
     return topology.rails is None and topology.shape is Shape.RAIL_OPTIMIZED and topology.leaves_per_nic == 1
 
@@ -87,8 +89,10 @@ def of_nodes(intent: Intent, counts: Mapping[str, int], leaves: int) -> Intent |
 
 
 def growing(intent: Intent) -> Nodes:
-    """Return the entry of nodes that grows: of those with leaves of their own the one in the last stripes, where there
-    is room; entries with GPUs come before all others."""
+    """Return the entry of nodes that grows: the one in the last stripes, behind which there is room.
+
+    Entries that share leaves do not grow, and those without GPUs only if no other entry has any.
+    """
     owners = [entry for entry in intent.nodes if not entry.share_leaves]
     gpu_owners = [entry for entry in owners if entry.role is NodeRole.GPU and entry.gpus]
     return max(gpu_owners or owners, key=_first_stripe)
@@ -100,8 +104,7 @@ def _owners(intent: Intent) -> list[Nodes]:
 
 
 def _first_stripe(entry: Nodes) -> int:
-    """Return the first stripe of an entry of an intent of ``with_first_stripes``: only the first entry may not state
-    it."""
+    """Return the first stripe of an entry of an intent of ``with_first_stripes``, where all but the first state it."""
     return entry.first_stripe or 0
 
 
@@ -118,23 +121,25 @@ def most_growing(intent: Intent, fabric: Fabric) -> int:
     owners = _owners(intent)
     entry = growing(intent)
     if entry is not owners[-1]:
-        return _most_before(intent, fabric, entry, owners[owners.index(entry) + 1])
+        return _most_nodes_before(intent, fabric, entry, owners[owners.index(entry) + 1])
     nodes_of_others = sum(sharer.count for sharer in intent.nodes if sharer.share_leaves)
     # The stripes of other entries count as full, because no other entry can use the places left in them.
     for owner, following in pairwise(owners):
-        nodes_of_others += _most_before(intent, fabric, owner, following)
+        nodes_of_others += _most_nodes_before(intent, fabric, owner, following)
     return fabric.sizing.limits.nodes - nodes_of_others
 
 
-def _most_before(intent: Intent, fabric: Fabric, entry: Nodes, following: Nodes) -> int:
-    """Return the nodes that an entry can have in its stripes, which end at those of the ``following`` entry, and for
-    whose leaves spines keep ports."""
+def _most_nodes_before(intent: Intent, fabric: Fabric, entry: Nodes, following: Nodes) -> int:
+    """Return how many nodes an entry can have in the stripes before those of the ``following`` entry.
+
+    If it states a reserve of leaves, spines keep ports for these leaves only.
+    """
     stripes = _first_stripe(following) - _first_stripe(entry)
     if entry.leaf and entry.leaf.reserve:
         leaves_of_stripe = fabric.leaves_per_nic
         if intent.topology.shape.has_rails:
             leaves_of_stripe *= fabric.rails
-        stripes = min(stripes, -(-entry.leaf.reserve // leaves_of_stripe))
+        stripes = min(stripes, ceil(entry.leaf.reserve / leaves_of_stripe))
     return stripes * fabric.stripe_nodes[entry.name]
 
 
@@ -160,14 +165,16 @@ def grown(intent: Intent, nodes: int, today: Fabric) -> Intent:
 
 
 def _grown_entries(intent: Intent, nodes: int, today: Fabric) -> tuple[Nodes, ...]:
-    """Return the entries with ``nodes`` of the growing one, those that do not fit into its stripes in an entry at the
-    end."""
+    """Return the entries with ``nodes`` nodes of the growing one.
+
+    Those that do not fit into its stripes get an entry of their own at the end.
+    """
     entry = growing(intent)
     owners = _owners(intent)
     nodes_behind = 0
     if entry is not owners[-1]:
-        most = _most_before(intent, today, entry, owners[owners.index(entry) + 1])
-        nodes_behind = max(0, nodes - most)
+        most_nodes = _most_nodes_before(intent, today, entry, owners[owners.index(entry) + 1])
+        nodes_behind = max(0, nodes - most_nodes)
     entries = list(intent.nodes)
     entries[entries.index(entry)] = entry.with_values(count=nodes - nodes_behind)
     if nodes_behind:
@@ -177,10 +184,10 @@ def _grown_entries(intent: Intent, nodes: int, today: Fabric) -> tuple[Nodes, ..
 
 
 def without_switches_of_pods(intent: Intent, before: Fabric) -> Intent | None:
-    """Return the intent without its number of spines, so that its pods can be designed; None if the number is not
-    stated, or if ``before`` has no pods.
+    """Return the intent with an automatic number of spines, so that its pods can be designed.
 
-    The stated number is that of all pods of ``before`` together.
+    The stated number would be that of all pods of ``before`` together. None if it is not stated, or if ``before`` has
+    no pods.
     """
     topology = intent.topology
     if not before.pod_stripes or topology.spine.count is None:

@@ -76,12 +76,12 @@ class LeafClass(NamedTuple):
         return self.uplinks * self.hardware.up.speed_gbps
 
     def least_uplinks(self, down_gbps: int, ratio: Fraction) -> int:
-        """Return the fewest automatic uplinks with which ``down_gbps`` of downlinks have at most oversubscription
+        """Return the fewest automatic uplinks for ``down_gbps`` of downlinks at an oversubscription of at most
         ``ratio``."""
         # At least two: a leaf reaches two spines.
         needed = max(2, ceil(down_gbps / (ratio * self.hardware.up.speed_gbps)))
         step = split_step(self.hardware.cages * self.hardware.up.per_cage)
-        return -(-needed // step) * step
+        return ceil(needed / step) * step
 
     @property
     def pair_gbps(self) -> int:
@@ -131,20 +131,20 @@ def has_own_class(intent: Intent, index: int) -> bool:
 def choose_leaf_classes(
     intent: Intent, hardware: Sequence[TierHardware], catalog: Catalog
 ) -> tuple[tuple[LeafClass, ...] | None, tuple[Diagnostic, ...]]:
-    """Return the leaf classes, that of topology.leaf first; None if there are errors.
+    """Return the leaf classes, that of topology.leaf first, or None and all errors.
 
-    ``hardware`` is that of all tiers. None without an error if the catalog does not have a model, which check_intent
-    reports.
+    ``hardware`` is that of all tiers. The classes are also None, with no error, if the catalog does not have a model,
+    which check_intent reports.
     """
     pair = intent.topology.links_per_pair or 1
-    shared, shared_diagnostics = _shared(intent, catalog)
+    shared, shared_diagnostics = _shared_breakouts(intent, catalog)
     diagnostics = list(shared_diagnostics)
     classes = [LeafClass("", "topology.leaf", hardware[0], hardware[1].down, pair, shared=shared)]
     for index, entry in enumerate(intent.nodes):
         if not has_own_class(intent, index):
             continue
         if index == 0:
-            diagnostics.append(_first_entry(intent))
+            diagnostics.append(_first_entry_has_leaf(intent))
             continue
         leaf = _leaf_class(intent, entry, f"nodes[{index}].leaf", hardware[0], catalog)
         if leaf is None:
@@ -163,7 +163,7 @@ def _leaf_class(
 ) -> LeafClass | tuple[Diagnostic, ...] | None:
     """Return the leaf class of an entry of nodes, or its errors; None if the catalog does not have a model.
 
-    ``path`` is its intent path, ``first`` the hardware of the first class.
+    ``path`` is the intent path of the class, and ``first`` is the hardware of the first class.
     """
     keys = entry.leaf or NodeLeaf()
     topology = intent.topology
@@ -195,8 +195,7 @@ def _leaf_class(
 
 
 def _down_path(keys: NodeLeaf, path: str) -> str:
-    """Return the intent path that decides on the speed of the ports for nodes, ``path`` itself if no key below it
-    does."""
+    """Return the intent path of the key that decides on the speed of ports for nodes: one below ``path``, or itself."""
     if keys.downlink_gbps:
         return f"{path}.downlink_speed"
     if keys.model:
@@ -204,9 +203,11 @@ def _down_path(keys: NodeLeaf, path: str) -> str:
     return path
 
 
-def _shared(intent: Intent, catalog: Catalog) -> tuple[tuple[tuple[str, Breakout], ...], Sequence[Diagnostic]]:
-    """Return the names of the entries that share the leaves of the first, each with the breakout of its ports, and the
-    errors of those that cannot."""
+def _shared_breakouts(
+    intent: Intent, catalog: Catalog
+) -> tuple[tuple[tuple[str, Breakout], ...], Sequence[Diagnostic]]:
+    """Return (name, breakout of its ports) of each entry that shares the leaves of the first, and the errors of entries
+    that cannot share them."""
     model = model_of(intent.topology.leaf, catalog)
     breakouts: list[tuple[str, Breakout]] = []
     diagnostics: list[Diagnostic] = []
@@ -233,7 +234,7 @@ def _nothing_to_share(intent: Intent, index: int) -> Diagnostic:
     return error("RW213", message, where, fix="leave out share_leaves or leaf")
 
 
-def _first_entry(intent: Intent) -> Diagnostic:
+def _first_entry_has_leaf(intent: Intent) -> Diagnostic:
     return error(
         "RW213",
         "the leaves of the first entry of nodes are those of topology.leaf",

@@ -17,15 +17,15 @@ from railweave.wording import counted
 
 
 def switch_steps(intent: Intent, layout: Layout, hardware: TierHardware) -> Iterator[SizingStep]:
-    """Yield what the one switch of a fabric or rail has ports for."""
-    low = layout.lowest
+    """Yield the steps of a fabric of one tier: the ports and nodes of a switch, and the number of switches."""
+    lowest = layout.lowest
     first_ports = layout.classes[0].ports
     groups = layout.groups
     if len(groups) > 1:
         yield panel_step("leaf ports", first_ports)
     else:
-        cages = f"{hardware.cages} cages × {hardware.down.per_cage} × {format_speed(low.down.speed_gbps)}"
-        yield SizingStep("leaf ports", cages, f"{low.ports.total} ports, {bandwidth_text(low.down_gbps)}")
+        cages = f"{hardware.cages} cages × {hardware.down.per_cage} × {format_speed(lowest.down.speed_gbps)}"
+        yield SizingStep("leaf ports", cages, f"{lowest.ports.total} ports, {bandwidth_text(lowest.down_gbps)}")
     for group in groups:
         formula = _switch_formula(intent, layout, group)
         yield SizingStep(f"nodes{_of_entry(layout, group)} of one switch", formula, str(group.stripe_nodes))
@@ -37,11 +37,11 @@ def switch_steps(intent: Intent, layout: Layout, hardware: TierHardware) -> Iter
         ports_in_use += group.entry.count * group.ports_per_leaf
     yield SizingStep("ports in use on a leaf", " + ".join(terms), f"{ports_in_use} of {first_ports.total}")
     switches = "1 switch"
-    if low.rails:
+    if lowest.rails:
         switches = f"{counted(layout.rails, 'rail')} × 1 switch"
     if layout.planes > 1:
         switches += f" × {layout.planes} planes"
-    yield SizingStep("leaves", switches, str(low.count * layout.planes))
+    yield SizingStep("leaves", switches, str(lowest.count * layout.planes))
 
 
 def _switch_formula(intent: Intent, layout: Layout, group: NodeGroup) -> str:
@@ -66,15 +66,17 @@ def _why_one_tier(intent: Intent, layout: Layout) -> str:
 
 
 def _of_entry(layout: Layout, group: NodeGroup) -> str:
-    """Return the entry of nodes that a step is about, for its name; empty if there is only one."""
+    """Return the part of a step's name that names its entry of nodes, empty if there is only one entry."""
     if len(layout.groups) == 1:
         return ""
     return f" of {group.entry.name}"
 
 
 def _states_stripe(intent: Intent, group: NodeGroup) -> bool:
-    """Tell whether the intent states the nodes of a stripe; ``topology.stripe`` is for nodes with leaves of their
-    own."""
+    """Tell whether the intent states how many nodes of a group are in a stripe.
+
+    ``topology.stripe`` states it for nodes with leaves of their own only.
+    """
     if group.entry.stripe:
         return True
     return bool(intent.topology.stripe) and not group.entry.share_leaves
@@ -86,10 +88,10 @@ def _ports_of_stripe(group: NodeGroup) -> str:
 
 def leaf_steps(intent: Intent, layout: Layout, hardware: Sequence[TierHardware]) -> Iterator[SizingStep]:
     """Yield the ports of a leaf of each class, and how they are split between nodes and spines."""
-    low = layout.lowest
+    lowest = layout.lowest
     yield panel_step("leaf ports", layout.classes[0].ports)
     formula = _first_class_formula(intent, layout, hardware[0])
-    yield SizingStep("leaf port split", formula, f"{low.ports.down} down + {low.uplinks} up")
+    yield SizingStep("leaf port split", formula, f"{lowest.ports.down} down + {lowest.uplinks} up")
     for leaf in layout.classes[1:]:
         yield panel_step(f"ports of a leaf of {leaf.name}", leaf.ports)
         formula = _class_formula(intent, layout, leaf)
@@ -98,8 +100,8 @@ def leaf_steps(intent: Intent, layout: Layout, hardware: Sequence[TierHardware])
 
 def _first_class_formula(intent: Intent, layout: Layout, hardware: TierHardware) -> str:
     """Return the rule by which the ports of the first class are split."""
-    low = layout.lowest
-    if not low.fixed_pair:
+    lowest = layout.lowest
+    if not lowest.fixed_pair:
         formula = split_formula(hardware, layout.ratio)
         if intent.stripe_caps_split:
             return f"stripe of {layout.groups[0].stripe_nodes} nodes; {formula}"
@@ -107,7 +109,7 @@ def _first_class_formula(intent: Intent, layout: Layout, hardware: TierHardware)
     downlinks = f"split at {ratio_text(layout.ratio)}"
     if intent.topology.stripe:
         downlinks = f"stripe of {intent.topology.stripe} nodes"
-    return f"{downlinks}; {_uplinks_by_pair(layout, low.links_per_pair)}"
+    return f"{downlinks}; {_uplinks_by_pair(layout, lowest.links_per_pair)}"
 
 
 def _uplinks_by_pair(layout: Layout, pair: int) -> str:
@@ -117,8 +119,8 @@ def _uplinks_by_pair(layout: Layout, pair: int) -> str:
 
 def _class_formula(intent: Intent, layout: Layout, leaf: LeafClass) -> str:
     """Return the rule by which the ports of a class after the first are split."""
-    low = layout.lowest
-    states_stripe = low.fixed_pair and intent.topology.stripe
+    lowest = layout.lowest
+    states_stripe = lowest.fixed_pair and intent.topology.stripe
     stripe = f"stripe of {intent.topology.stripe} nodes"
     if leaf.block:
         downlinks = f"split at {ratio_text(layout.ratio)}"
@@ -127,14 +129,14 @@ def _class_formula(intent: Intent, layout: Layout, leaf: LeafClass) -> str:
         return f"{downlinks}; {_uplinks_by_pair(layout, leaf.pair)}"
     if states_stripe:
         return stripe
-    if leaf.uplinks < low.uplinks:
+    if leaf.uplinks < lowest.uplinks:
         return split_formula(leaf.hardware, layout.ratio)
-    most = bandwidth_text(low.down_gbps)
-    return f"{low.uplinks} up as on every leaf; down ≤ {most} and the ports of topology.leaf"
+    down_limit = bandwidth_text(lowest.down_gbps)
+    return f"{lowest.uplinks} up as on every leaf; down ≤ {down_limit} and the ports of topology.leaf"
 
 
 def panel_step(name: str, ports: TierPorts) -> SizingStep:
-    """Return the step of that name for the ports of a switch and their bandwidth, by its cages."""
+    """Return a step that counts the ports of a switch and their bandwidth from its cages."""
     terms = []
     capacity_gbps = 0
     for cages, breakout in ports.groups:
@@ -202,16 +204,19 @@ class UplinkKind(NamedTuple):
 
 
 def uplink_kinds(layout: Layout) -> tuple[UplinkKind, ...]:
-    """Return the leaves with the uplinks of the first class, then those of each class with other uplinks."""
-    low = layout.lowest
+    """Return the leaves with the uplinks of the first class, then those of each class with other uplinks.
+
+    Leaves of other classes with the same uplinks are counted with the first.
+    """
+    lowest = layout.lowest
     planes = layout.planes
     other_kinds = []
     for leaf in layout.classes:
         if not leaf.has_uplinks_of(layout.classes[0]):
             leaves = layout.leaves_of(leaf) * planes
             other_kinds.append(UplinkKind(f" of {leaf.name}", leaves, leaf.uplinks, leaf.hardware.up.speed_gbps))
-    leaves_like_first = low.count * planes - sum(kind.leaves for kind in other_kinds)
-    return UplinkKind("", leaves_like_first, low.uplinks, low.up.speed_gbps), *other_kinds
+    leaves_like_first = lowest.count * planes - sum(kind.leaves for kind in other_kinds)
+    return UplinkKind("", leaves_like_first, lowest.uplinks, lowest.up.speed_gbps), *other_kinds
 
 
 def _first_stripe_step(intent: Intent, layout: Layout, group: NodeGroup) -> SizingStep:
@@ -245,7 +250,7 @@ def _leaf_count_step(layout: Layout) -> SizingStep:
 
 
 def _stripes_formula(layout: Layout, used_stripes: int) -> str:
-    """Return how the stripes with nodes are counted, a sum in parentheses."""
+    """Return the formula of the number of stripes with nodes; a sum is in parentheses."""
     terms = []
     stripes_of_owners = 0
     for group in layout.groups:

@@ -76,7 +76,7 @@ class Leaves(NamedTuple):
 def count_leaves(
     intent: Intent, node_ports: Sequence[NodePorts], classes: Sequence[LeafClass]
 ) -> tuple[Leaves | None, Faults]:
-    """Return the leaves that the nodes need, or why there are none."""
+    """Return the leaves that the nodes need, or None and the errors."""
     panel = _automatic_split(intent, classes[0].hardware)
     with_ports = _with_ports(intent, node_ports, classes, panel)
     if with_ports[0].down == 0:
@@ -103,7 +103,7 @@ def count_leaves(
 
 
 def _automatic_split(intent: Intent, hardware: TierHardware) -> Split:
-    """Return the split of a leaf at the ratio that is asked for, 0 of 0 ports if there is none."""
+    """Return the split of a leaf at the ratio that is asked for, one without any ports if there is none."""
     return automatic_split(hardware.cages, hardware.down, hardware.up, asked_ratio(intent)) or Split(0, 0)
 
 
@@ -118,9 +118,13 @@ def _ports_per_leaf(node_ports: Sequence[NodePorts], classes: Sequence[LeafClass
 def _with_ports(
     intent: Intent, node_ports: Sequence[NodePorts], classes: Sequence[LeafClass], panel: Split
 ) -> tuple[LeafClass, ...]:
-    """Return the classes with their ports for nodes and their automatic uplinks; ``panel`` is the first's split."""
+    """Return the classes with their ports for nodes and their automatic uplinks.
+
+    ``panel`` is the automatic split of the first class by all its ports.
+    """
     topology = intent.topology
     first = classes[0]._replace(down=panel.down, uplinks=panel.up)
+    # With stated links of a pair the uplinks follow from the number of spines.
     if topology.links_per_pair is not None and topology.stripe is not None:
         return _with_ports_of_stripe(node_ports, classes, topology.stripe)
     per_leaf = _ports_per_leaf(node_ports, classes)
@@ -139,8 +143,10 @@ def _with_ports(
 def _with_ports_of_stripe(
     node_ports: Sequence[NodePorts], classes: Sequence[LeafClass], stripe: int
 ) -> tuple[LeafClass, ...]:
-    """Return the classes with the ports that the nodes of a stripe need; ``stripe`` are the nodes of entries that state
-    no stripe of their own."""
+    """Return the classes with the ports that the nodes of a stripe need.
+
+    ``stripe`` is the number of nodes in a stripe for entries that state none of their own.
+    """
     downlinks = [0] * len(classes)
     for ports in node_ports:
         if not ports.entry.share_leaves:
@@ -170,9 +176,9 @@ def _split_like(
 def _split_beside(intent: Intent, leaf: LeafClass, node_ports: int, first: LeafClass, addresses: int) -> LeafClass:
     """Return a class after the first with its ports for nodes and its uplinks.
 
-    It has the uplinks of the first class, and ports for nodes with at most the same bandwidth. Leaves with spine ports
-    of their own are split by themselves, and so are those whose remaining ports are too few for the ``node_ports`` of
-    one node. A leaf has no more ports for nodes than ``addresses``.
+    It has the uplinks of the first class, and ports for nodes with at most the same bandwidth, up to ``addresses``.
+    Leaves with spine ports of their own are split by themselves. So are leaves whose remaining ports are too few for
+    the ``node_ports`` of one node, if they then need fewer uplinks.
     """
     hardware = leaf.hardware
     own_split = _automatic_split(intent, hardware)
@@ -186,14 +192,17 @@ def _split_beside(intent: Intent, leaf: LeafClass, node_ports: int, first: LeafC
     return leaf._replace(down=down, uplinks=first.uplinks)
 
 
-def place_classes(intent: Intent, leaves: Leaves, low: TierLayout) -> tuple[tuple[LeafClass, ...], Faults]:
-    """Return the leaf classes with their uplinks and the places of their ports; ``low`` are leaves of the first."""
+def place_classes(intent: Intent, leaves: Leaves, lowest: TierLayout) -> tuple[tuple[LeafClass, ...], Faults]:
+    """Return the leaf classes with their uplinks and port places, and an error for each class that does not fit.
+
+    ``lowest`` has the leaves of the first class.
+    """
     first, *others = leaves.classes
-    ports_of_first = with_speeds(low.ports, parts_of_first(leaves.groups))
-    classes = [first._replace(ports=ports_of_first, uplinks=low.uplinks, pair=low.links_per_pair)]
+    ports_of_first = with_speeds(lowest.ports, parts_of_first(leaves.groups))
+    classes = [first._replace(ports=ports_of_first, uplinks=lowest.uplinks, pair=lowest.links_per_pair)]
     faults: list[Diagnostic] = []
     for leaf in others:
-        placed = _placed_beside(intent, leaf, leaves, low)
+        placed = _placed_beside(intent, leaf, leaves, lowest)
         if isinstance(placed, Diagnostic):
             faults.append(placed)
         else:
@@ -201,38 +210,38 @@ def place_classes(intent: Intent, leaves: Leaves, low: TierLayout) -> tuple[tupl
     return tuple(classes), tuple(faults)
 
 
-def _placed_beside(intent: Intent, leaf: LeafClass, leaves: Leaves, low: TierLayout) -> LeafClass | Diagnostic:
+def _placed_beside(intent: Intent, leaf: LeafClass, leaves: Leaves, lowest: TierLayout) -> LeafClass | Diagnostic:
     """Return a class after the first with its uplinks and the places of its ports, or why they do not fit."""
     hardware = leaf.hardware
-    pair = _links_per_pair_beside(leaf, low)
-    spines = low.uplinks // low.links_per_pair
+    pair = _links_per_pair_beside(leaf, lowest)
+    spines = lowest.uplinks // lowest.links_per_pair
     uplinks = spines * pair
     # With stated links of a pair, those of each pair begin with a cage, else those of the whole leaf.
     neighboring_uplinks = uplinks
-    if low.fixed_pair:
+    if lowest.fixed_pair:
         neighboring_uplinks = pair
-    whole = whole_cages(intent.topology.wiring, hardware.up, neighboring_uplinks)
+    uplink_multiple = whole_cages(intent.topology.wiring, hardware.up, neighboring_uplinks)
     reserved_uplinks = None
-    if low.fixed_pair and intent.topology.reserve.spines is not None:
-        reserved_spines = low.ports.room // low.links_per_pair
+    if lowest.fixed_pair and intent.topology.reserve.spines is not None:
+        reserved_spines = lowest.ports.room // lowest.links_per_pair
         reserved_uplinks = reserved_spines * pair
-    ports = place_ports(hardware.cages, hardware.down, hardware.up, leaf.down, reserved_uplinks, whole)
+    ports = place_ports(hardware.cages, hardware.down, hardware.up, leaf.down, reserved_uplinks, uplink_multiple)
     if ports is None or ports.room < uplinks:
         return _leaf_full(intent, leaf, reserved_uplinks or uplinks)
-    if leaf.block and uplinks > low.ports.total:
-        return _uplinks_exceed_addresses(intent, leaf, uplinks, low)
-    if leaf.down > low.ports.total:
-        return _downlinks_exceed_addresses(intent, leaves, leaf, low)
+    if leaf.block and uplinks > lowest.ports.total:
+        return _uplinks_exceed_addresses(intent, leaf, uplinks, lowest)
+    if leaf.down > lowest.ports.total:
+        return _downlinks_exceed_addresses(intent, leaves, leaf, lowest)
     return leaf._replace(ports=ports, uplinks=uplinks, pair=pair)
 
 
-def _links_per_pair_beside(leaf: LeafClass, low: TierLayout) -> int:
+def _links_per_pair_beside(leaf: LeafClass, lowest: TierLayout) -> int:
     """Return the links to each spine of a leaf of a class after the first."""
-    if not low.fixed_pair:
-        return leaf.uplinks // (low.uplinks // low.links_per_pair)
+    if not lowest.fixed_pair:
+        return leaf.uplinks // (lowest.uplinks // lowest.links_per_pair)
     if leaf.block:
         return leaf.pair
-    return low.links_per_pair
+    return lowest.links_per_pair
 
 
 def _leaf_full(intent: Intent, leaf: LeafClass, uplinks: int) -> Diagnostic:
@@ -247,22 +256,22 @@ def _leaf_full(intent: Intent, leaf: LeafClass, uplinks: int) -> Diagnostic:
     )
 
 
-def _downlinks_exceed_addresses(intent: Intent, leaves: Leaves, leaf: LeafClass, low: TierLayout) -> Diagnostic:
+def _downlinks_exceed_addresses(intent: Intent, leaves: Leaves, leaf: LeafClass, lowest: TierLayout) -> Diagnostic:
     per_leaf = next(group.ports_per_leaf for group in leaves.groups if group.entry.name == leaf.name)
     return error(
         "RW213",
         f"a leaf of {leaf.name!r} has {counted(leaf.down, 'downlink')}; a leaf has addresses for nodes on"
-        f" {low.ports.total}, the ports of topology.leaf",
+        f" {lowest.ports.total}, the ports of topology.leaf",
         intent.where(leaf.path),
-        fix=f"use a stripe of at most {low.ports.total // per_leaf} nodes, or a topology.leaf with at least"
+        fix=f"use a stripe of at most {lowest.ports.total // per_leaf} nodes, or a topology.leaf with at least"
         f" {counted(leaf.down, 'port')}",
     )
 
 
-def _uplinks_exceed_addresses(intent: Intent, leaf: LeafClass, uplinks: int, low: TierLayout) -> Diagnostic:
+def _uplinks_exceed_addresses(intent: Intent, leaf: LeafClass, uplinks: int, lowest: TierLayout) -> Diagnostic:
     return error(
         "RW213",
-        f"a leaf of {leaf.name!r} has {counted(uplinks, 'uplink')}; a leaf has addresses for {low.ports.total},"
+        f"a leaf of {leaf.name!r} has {counted(uplinks, 'uplink')}; a leaf has addresses for {lowest.ports.total},"
         " the ports of topology.leaf",
         intent.where(leaf.path),
         fix="use fewer links_per_pair of a higher speed, fewer spines, or a topology.leaf with at least"
@@ -273,8 +282,8 @@ def _uplinks_exceed_addresses(intent: Intent, leaf: LeafClass, uplinks: int, low
 def place_leaf_ports(intent: Intent, leaves: Leaves, spines: int | None) -> TierPorts | Diagnostic:
     """Return the places of the ports of a leaf of the first class, or why they do not fit.
 
-    ``spines`` are those of the reserve, None if it states none: with stated ``links_per_pair`` the leaf keeps uplinks
-    for them.
+    ``spines`` is the number of spines in the reserve, None if it states none. With stated ``links_per_pair`` the leaf
+    keeps uplinks for them.
     """
     first = leaves.classes[0]
     pair = intent.topology.links_per_pair
@@ -282,8 +291,8 @@ def place_leaf_ports(intent: Intent, leaves: Leaves, spines: int | None) -> Tier
     reserved_uplinks = None
     if spines is not None and pair is not None:
         reserved_uplinks = pair * spines
-    whole = whole_cages(intent.topology.wiring, hardware.up, leaves.uplinks or first.pair)
-    ports = place_ports(hardware.cages, hardware.down, hardware.up, first.down, reserved_uplinks, whole)
+    uplink_multiple = whole_cages(intent.topology.wiring, hardware.up, leaves.uplinks or first.pair)
+    ports = place_ports(hardware.cages, hardware.down, hardware.up, first.down, reserved_uplinks, uplink_multiple)
     if ports is None:
         return _no_room(intent, hardware, first.down, reserved_uplinks)
     return ports
@@ -321,7 +330,8 @@ def _no_room(intent: Intent, hardware: TierHardware, down: int, reserved_uplinks
 def _place_leaves(
     intent: Intent, groups: tuple[NodeGroup, ...], per_stripe: int
 ) -> tuple[tuple[int, ...], tuple[Diagnostic, ...]]:
-    """Return the indexes of the stripes that have leaves, ascending, or why a stated number of leaves is wrong.
+    """Return the indexes of the stripes that have leaves, ascending; none, and an error, if the stated number of leaves
+    is wrong.
 
     If more leaves are stated than the nodes need, the lowest free indexes get stripes without nodes.
     """

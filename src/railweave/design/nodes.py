@@ -4,6 +4,7 @@ from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import replace
 from itertools import pairwise, product
+from math import ceil
 from typing import NamedTuple
 
 from railweave.design.layout import Layout, NodeGroup
@@ -17,8 +18,8 @@ from railweave.wording import counted, listed
 
 
 def rail_count(intent: Intent) -> int:
-    """Return the number of rails: as stated, or the NICs of a node. In a rack-aligned fabric a rail is the number of a
-    NIC."""
+    """Return the number of rails: as stated, or the NICs of a node."""
+    # In a rack-aligned fabric the rail of a port is the number of its NIC.
     if intent.topology.shape is Shape.RACK_ALIGNED:
         return max(entry.nics.count for entry in intent.nodes)
     return intent.topology.rails or intent.nodes[0].nics.count
@@ -27,8 +28,8 @@ def rail_count(intent: Intent) -> int:
 def with_fewer_rails(intent: Intent) -> Intent | None:
     """Return the intent with one rail for each leaf if it states fewer leaves than a node has NICs, else None.
 
-    The leaves have to divide the NICs of all nodes. It applies to a rail-optimized fabric without stated rails whose
-    nodes fit into one stripe, which is not checked here.
+    The leaves have to divide the NICs of all nodes. Only a rail-optimized fabric with automatic rails has such rails,
+    and only if all nodes fit into one stripe, which the caller checks.
     """
     topology = intent.topology
     leaves = topology.leaf.count
@@ -93,7 +94,7 @@ def host_ports(
         name = f"{interfaces}{nic}"
         if len(nics.own_ports) > 1:
             name += f"p{port}"
-        pci = _at(nics.pci_addresses, nic)
+        pci = _text_at(nics.pci_addresses, nic)
         if pci:
             # The ports of a NIC are the functions of its PCI device.
             pci = f"{pci[:-1]}{port}"
@@ -107,7 +108,7 @@ def host_ports(
                 plane=plane,
                 speed_gbps=nics.speed_gbps,
                 pci=pci,
-                rdma=_at(nics.rdma_devices, nic * nics.ports + port),
+                rdma=_text_at(nics.rdma_devices, nic * nics.ports + port),
                 cage=port // nics.ports_of_a_cage,
                 leaf=place_in_plane % leaves_per_nic,
             )
@@ -128,8 +129,11 @@ class PortOnLeaf(NamedTuple):
 
 
 def ports_by_leaf(group: NodeGroup, layout: Layout) -> dict[tuple[int, int, int], list[PortOnLeaf]]:
-    """Return the ports of a node by (plane, rail, number of the leaf among those that share a NIC), in their order on
-    the leaf. The rail is 0 in a rack-aligned fabric."""
+    """Return the ports of a node on each leaf, in their order there.
+
+    The key of a leaf is (plane, rail, number of the leaf among those that share a NIC). The rail is 0 in a rack-aligned
+    fabric.
+    """
     ports_of: defaultdict[tuple[int, int, int], list[PortOnLeaf]] = defaultdict(list)
     for number, port in enumerate(host_ports(group.entry, layout.rails, layout.planes, layout.leaves_per_nic)):
         rail = 0
@@ -141,8 +145,8 @@ def ports_by_leaf(group: NodeGroup, layout: Layout) -> dict[tuple[int, int, int]
     return dict(ports_of)
 
 
-def _at(texts: tuple[str, ...], index: int) -> str:
-    """Return the text with an index, empty if there is none."""
+def _text_at(texts: tuple[str, ...], index: int) -> str:
+    """Return the text at an index, empty if the list is shorter."""
     # The intent's checks report a list of the wrong length; the design continues for its own diagnostics.
     if index >= len(texts):
         return ""
@@ -178,18 +182,21 @@ def place_groups(
                 diagnostics.append(_stripe_exceeds_leaf(intent, ports, leaf.down))
                 continue
         groups.append(_group(intent, ports, place, groups))
-    diagnostics.extend(_shared_stripes(intent, groups))
+    diagnostics.extend(_overlapping_stripes(intent, groups))
     return tuple(groups), tuple(diagnostics)
 
 
 def _place_alone(intent: Intent, ports: NodePorts, leaf: LeafClass) -> Attached:
-    """Return the place of an entry of nodes on leaves that it shares with no other; 0 nodes if a leaf has too few ports
-    for one."""
+    """Return the place of an entry of nodes on leaves that it shares with no other.
+
+    It has 0 nodes in a stripe if a leaf has too few ports for one.
+    """
     nodes = ports.entry.stripe or intent.topology.stripe or leaf.down // ports.per_leaf
     return Attached(nodes, 0, 0, leaf.breakout_of(ports.entry.name))
 
 
 def _group(intent: Intent, ports: NodePorts, place: Attached, before: Sequence[NodeGroup]) -> NodeGroup:
+    """Return an entry of nodes with its place in the fabric; ``before`` are the groups of the entries before it."""
     return NodeGroup(
         entry=ports.entry,
         path=ports.path,
@@ -197,7 +204,7 @@ def _group(intent: Intent, ports: NodePorts, place: Attached, before: Sequence[N
         ports_per_leaf=ports.per_leaf,
         stripe_nodes=place.nodes,
         first_stripe=_first_stripe(intent, ports.entry, before),
-        stripes=-(-ports.entry.count // place.nodes),
+        stripes=ceil(ports.entry.count / place.nodes),
         leaf=ports.leaf,
         breakout=place.breakout,
         first_port=place.first_port,
@@ -214,13 +221,15 @@ def _first_stripe(intent: Intent, entry: Nodes, before: Sequence[NodeGroup]) -> 
     if entry.share_leaves:
         return before[0].first_stripe
     step = stripe_step(intent, before[0])
-    return -(-max(group.end_stripe for group in before) // step) * step
+    end_of_groups = max(group.end_stripe for group in before)
+    return ceil(end_of_groups / step) * step
 
 
 def stripe_step(intent: Intent, first: NodeGroup) -> int:
-    """Return the number of stripes at a multiple of which entries of nodes with an automatic first stripe begin.
+    """Return the step of automatic first stripes: entries of nodes begin at a multiple of it.
 
-    It is that of the stated reserve, or else the next power of two above twice the stripes of the ``first`` entry.
+    It is the number of stripes in the stated reserve, or else the next power of two above twice the stripes of the
+    ``first`` entry.
     """
     reserved = intent.topology.reserve.leaves
     if reserved is None:
@@ -254,7 +263,10 @@ def _stripe_exceeds_leaf(intent: Intent, ports: NodePorts, downlinks: int) -> Di
 def _sharers_exceed_leaf(
     intent: Intent, node_ports: Sequence[NodePorts], sharers: Sequence[Sharer], leaf: LeafClass
 ) -> Diagnostic:
-    """Return the error of entries that do not fit on one leaf, with the largest stripe of the first that does."""
+    """Return the error of entries that do not fit on one leaf together.
+
+    Its fix names the largest stripe of the first entry with which they fit, if there is one.
+    """
     names = listed([repr(sharer.entry.name) for sharer in sharers])
     path = next(ports.path for ports in node_ports if ports.entry.share_leaves)
     fix = "use a leaf with more ports, a smaller nodes[].stripe, or leaves of their own for some of these nodes"
@@ -270,7 +282,7 @@ def _sharers_exceed_leaf(
     )
 
 
-def _shared_stripes(intent: Intent, groups: list[NodeGroup]) -> list[Diagnostic]:
+def _overlapping_stripes(intent: Intent, groups: list[NodeGroup]) -> list[Diagnostic]:
     """Return an error for each group that begins in a stripe of another one without sharing its leaves."""
     owners = [group for group in groups if not group.entry.share_leaves]
     owners.sort(key=lambda group: group.first_stripe)

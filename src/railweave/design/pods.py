@@ -65,7 +65,7 @@ def spine_ratio(intent: Intent) -> Fraction:
 
 
 def divide_into_pods(intent: Intent, leaves: Leaves, hardware: Sequence[TierHardware]) -> tuple[Pods | None, Faults]:
-    """Return the pods of a plane, one if two tiers are enough, or why there are none."""
+    """Return the pods of a plane, one if two tiers are enough, or None and the errors."""
     topology = intent.topology
     spine = hardware[1]
     if topology.shape is Shape.RAIL_ONLY:
@@ -74,7 +74,7 @@ def divide_into_pods(intent: Intent, leaves: Leaves, hardware: Sequence[TierHard
         return _split_spines(intent, leaves, hardware)
     fits_today = leaves.indexes <= spine.ports
     if fits_today and (topology.tiers == 2 or _holds_growth(intent, leaves, spine.ports)):
-        return Pods(2, 0, (0,), all_down(spine.cages, spine.down), 0), ()
+        return Pods(tiers=2, size=0, indexes=(0,), ports=all_down(spine.cages, spine.down), uplinks=0), ()
     fits_without_gaps = len(leaves.stripes) * leaves.per_stripe <= spine.ports
     if not fits_today and fits_without_gaps:
         return None, (_gap_exceeds_spine(intent, leaves, spine.ports),)
@@ -102,8 +102,8 @@ def _split_spines(intent: Intent, leaves: Leaves, hardware: Sequence[TierHardwar
     split = automatic_split(spine.cages, spine.down, spine.up, spine_ratio(intent))
     if split is None:
         return None, (_no_pod(intent, leaves, spine, None),)
-    whole = whole_cages(topology.wiring, spine.up, split.up)
-    ports = place_ports(spine.cages, spine.down, spine.up, split.down, None, whole)
+    uplink_multiple = whole_cages(topology.wiring, spine.up, split.up)
+    ports = place_ports(spine.cages, spine.down, spine.up, split.down, None, uplink_multiple)
     if ports is None:
         return None, (_no_pod(intent, leaves, spine, None),)
     ports_per_stripe = leaves.per_stripe * (topology.links_per_pair or 1)
@@ -114,14 +114,14 @@ def _split_spines(intent: Intent, leaves: Leaves, hardware: Sequence[TierHardwar
         return None, (_pod_too_large(intent, leaves, split, largest),)
     size = topology.pod or _automatic_size(intent, leaves, split, largest)
     pods = Pods(_tiers(intent, leaves, size), size, _pods_of(leaves, size), ports, split.up)
-    faults = _too_many(intent, leaves, pods, hardware[2])
+    faults = _pod_faults(intent, leaves, pods, hardware[2])
     if faults:
         return None, faults
     return pods, ()
 
 
-def _too_many(intent: Intent, leaves: Leaves, pods: Pods, top: TierHardware) -> Faults:
-    """Return why there are too many pods: two tiers are stated, or super-spines have too few ports."""
+def _pod_faults(intent: Intent, leaves: Leaves, pods: Pods, top: TierHardware) -> Faults:
+    """Return the error of too many pods: two tiers are stated, or super-spines have too few ports. Else empty."""
     if intent.topology.tiers == 2 and pods.tiers == 3:
         return (_two_are_too_few(intent, leaves, pods.size * leaves.per_stripe),)
     if max(pods.end, intent.topology.reserve.pods or 0) > top.ports:
@@ -132,7 +132,7 @@ def _too_many(intent: Intent, leaves: Leaves, pods: Pods, top: TierHardware) -> 
 def _tiers(intent: Intent, leaves: Leaves, size: int) -> int:
     """Return the number of tiers with pods of ``size`` stripes.
 
-    It is 2 if pods are reserved and one is enough today, and with automatic tiers for the stated growth too.
+    It is 2 if pods are reserved and one is enough today. With automatic tiers one must hold the stated growth too.
     """
     topology = intent.topology
     if topology.tiers == 3 or topology.reserve.pods is None:
@@ -150,8 +150,11 @@ def _pods_of(leaves: Leaves, size: int) -> tuple[int, ...]:
 
 
 def _automatic_size(intent: Intent, leaves: Leaves, split: Split, largest: int) -> int:
-    """Return the size of pods in stripes: the ``largest``, or with a stated number of spines the largest one for which
-    they divide evenly and have ports. If there is none, a later step reports the number of spines."""
+    """Return the size of pods in stripes: the ``largest``, or with a stated number of spines a size that suits them.
+
+    It is then the largest size for which the spines divide evenly and have ports. If there is none, the ``largest`` is
+    returned, and a later step reports the number of spines.
+    """
     stated_spines = intent.topology.spine.count
     if stated_spines is None or leaves.uplinks is None:
         return largest
@@ -164,8 +167,10 @@ def _automatic_size(intent: Intent, leaves: Leaves, split: Split, largest: int) 
 
 
 def _holds_growth(intent: Intent, leaves: Leaves, most_leaves: int) -> bool:
-    """Tell whether the GPUs of the stated growth fit below ``most_leaves``, even if cables have to move; true without
-    one."""
+    """Tell whether ``most_leaves`` have room for the GPUs of the stated growth, even if cables have to move.
+
+    True if the intent states no growth.
+    """
     growth = intent.workload.growth
     if growth is None:
         return True
@@ -184,7 +189,10 @@ class GroupTier(NamedTuple):
 
 
 def join_pods(intent: Intent, pods: Pods, spines: int, top: TierHardware) -> tuple[GroupTier | None, Faults]:
-    """Return the super-spines of a group, or why the stated number is wrong; every pod has ``spines`` spines."""
+    """Return the super-spines of a group, or None and why the stated number is wrong.
+
+    Every pod has ``spines`` spines, so there are as many groups.
+    """
     most_pods = max(pods.end, intent.topology.reserve.pods or 0)
     even_counts = [count for count in range(1, pods.uplinks + 1) if pods.uplinks % count == 0]
     fitting_members = [count for count in even_counts if most_pods * (pods.uplinks // count) <= top.ports]
@@ -244,8 +252,9 @@ def _full_super_spine(members: int, most_pods: int, pods: Pods, top: TierHardwar
 
 
 def share_out(intent: Intent, key: str, spines: int | None, pods: int, each: str) -> tuple[int | None, Faults]:
-    """Return the spines of each pod or rail if the intent states the ``spines`` of a plane at ``key``, else None.
+    """Return the spines of each pod or rail; None, and an error, if they cannot be shared out evenly.
 
+    ``spines`` is what the intent states at ``key`` for a plane; None if it states no number, and so is the result.
     ``each`` is "pod" or "rail", or empty if all spines are one group.
     """
     if spines is None:
@@ -274,14 +283,16 @@ def _two_are_too_few(intent: Intent, leaves: Leaves, ports: int) -> Diagnostic:
     if intent.topology.reserve.pods is not None:
         fix = "use tiers: auto for a third tier, whose ports reserve.pods keeps free"
     else:
-        ways = f"spines with at least {leaves.indexes} ports, larger leaves, or more planes"
-        fix = f"use tiers: auto for a third tier, {ways}"
+        other_fixes = f"spines with at least {leaves.indexes} ports, larger leaves, or more planes"
+        fix = f"use tiers: auto for a third tier, {other_fixes}"
     return error("T-1", message, intent.where("topology.tiers"), fix=fix)
 
 
 def _too_many_nodes(intent: Intent, leaves: Leaves, stripes: int, tiers: str, condition: str) -> str:
-    """Return a message about the endpoints of all nodes, and those that ``tiers`` with ``stripes`` hold on a
-    ``condition``."""
+    """Return a message about the endpoints of all nodes and the most that can be held.
+
+    ``tiers`` says which tiers hold them, in that number of ``stripes``, and ``condition`` what this number rests on.
+    """
     planes = intent.topology.planes
     nodes = 0
     endpoints = 0

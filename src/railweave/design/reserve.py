@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from dataclasses import replace
+from math import ceil
 from typing import NamedTuple
 
 from railweave.design.identity import IPV6_BLOCK_SIZE, PODS, host_block_size, nic_block_size, spine_asn
@@ -55,6 +56,7 @@ def pool_needs(layout: Layout, addressing: Addressing) -> tuple[PoolNeed, ...]:
 
 
 def _loopback_need(layout: Layout, pool: Pool) -> PoolNeed:
+    """Return the need of the pool of loopbacks: twice the larger need of its halves."""
     leaves = layout.lowest.reserve * layout.planes
     upper = _upper_loopbacks(layout)
     # The first address of the lower half stays free.
@@ -94,11 +96,10 @@ def _ipv6_need(layout: Layout, pool: Pool) -> PoolNeed:
 
 
 def _nic_need(layout: Layout, pool: Pool) -> PoolNeed:
-    """Return the need of the pool of NIC addresses: a block for each group of leaves that share NICs, for whole
-    stripes."""
+    """Return the need of the pool of NIC addresses: a block for each group of leaves that share NICs."""
     block = nic_block_size(layout)
     groups_per_stripe = layout.stripe_nics * layout.planes
-    stripes = -(-layout.lowest.reserve // layout.stripe_leaves)
+    stripes = ceil(layout.lowest.reserve / layout.stripe_leaves)
     groups = stripes * groups_per_stripe
     fitting_stripes = pool.size // block // groups_per_stripe
     return PoolNeed(
@@ -118,6 +119,7 @@ class _UpperLoopbacks(NamedTuple):
 
 
 def _upper_loopbacks(layout: Layout) -> _UpperLoopbacks:
+    """Return the loopbacks that spines and super-spines of the reserve need."""
     spines = layout.spines
     if not layout.pod:
         count = spines.reserve * layout.planes
@@ -171,11 +173,14 @@ def upper_asns(layout: Layout, addressing: Addressing) -> dict[int, str]:
 
 
 def reserve_diagnostics(intent: Intent, layout: Layout) -> tuple[Diagnostic, ...]:
-    """Return where panels, pools or AS ranges are too small for the reserve, or the reserve for today."""
+    """Return the diagnostics of panels, pools and AS ranges that are too small for the reserve.
+
+    A reserve that is smaller than today's fabric is reported too.
+    """
     addressing = intent.policies.addressing
     return (
-        *_below_today(intent, layout),
-        *_beyond_panels(intent, layout),
+        *_too_small_reserve(intent, layout),
+        *_reserve_beyond_panels(intent, layout),
         *_spines_for_reserve(intent, layout),
         *_pool_diagnostics(intent, layout, addressing),
         *_asn_diagnostics(intent, layout),
@@ -183,13 +188,13 @@ def reserve_diagnostics(intent: Intent, layout: Layout) -> tuple[Diagnostic, ...
     )
 
 
-def _below_today(intent: Intent, layout: Layout) -> list[Diagnostic]:
+def _too_small_reserve(intent: Intent, layout: Layout) -> list[Diagnostic]:
     """Return an error for each stated reserve that is smaller than what the fabric has today."""
     leaves = layout.lowest
     spines = layout.spines
     if layout.pod:
-        pods_today = layout.pods[-1] + 1
         # The spines of a pod are a group.
+        pods_today = layout.pods[-1] + 1
         if spines.groups < pods_today:
             # Too few pods make the reserve of leaves and spines too small as well.
             return [_smaller_than_today(intent, "pods", spines.groups, pods_today)]
@@ -213,24 +218,24 @@ def _smaller_than_today(intent: Intent, key: str, reserved: int, today: int) -> 
     )
 
 
-def _beyond_panels(intent: Intent, layout: Layout) -> list[Diagnostic]:
+def _reserve_beyond_panels(intent: Intent, layout: Layout) -> list[Diagnostic]:
     """Return a warning if the reserve of leaves exceeds the reserved pods, or the ports of a spine."""
-    low = layout.lowest
+    lowest = layout.lowest
     spines = layout.spines
     if layout.pod:
-        if low.reserve <= spines.groups * layout.pod_leaves:
+        if lowest.reserve <= spines.groups * layout.pod_leaves:
             return []
         return [_reserve_exceeds_pods(intent, layout)]
-    needed_ports = layout.reserved_leaves() * low.links_per_pair
+    needed_ports = layout.reserved_leaves() * lowest.links_per_pair
     if needed_ports <= spines.ports.down or not spines.count:
         return []
-    if not low.fixed_pair:
+    if not lowest.fixed_pair:
         return [_reserve_exceeds_spines(intent, layout, needed_ports)]
-    most_leaves = spines.ports.down // low.links_per_pair * layout.networks
+    most_leaves = spines.ports.down // lowest.links_per_pair * layout.networks
     return [
         warning(
             "T-3",
-            f"the reserve of {_reserved_leaves(layout)} × {low.links_per_pair} links needs"
+            f"the reserve of {_reserved_leaves(layout)} × {lowest.links_per_pair} links needs"
             f" {needed_ports} ports on every spine; a spine has {spines.ports.down}",
             intent.where("topology.reserve.leaves"),
             fix=f"reserve at most {most_leaves} leaves, or use spines with more ports",
@@ -248,7 +253,7 @@ def _reserved_leaves(layout: Layout) -> str:
 
 def _reserve_exceeds_pods(intent: Intent, layout: Layout) -> Diagnostic:
     pods = layout.spines.groups
-    needed_pods = -(-layout.lowest.reserve // layout.pod_leaves)
+    needed_pods = ceil(layout.lowest.reserve / layout.pod_leaves)
     return warning(
         "T-3",
         f"the reserve of {layout.lowest.reserve} leaves does not fit into {counted(pods, 'pod')} of"
@@ -263,46 +268,48 @@ def _reserve_exceeds_spines(intent: Intent, layout: Layout, needed_ports: int) -
 
     All uplinks of a leaf are connected, so more spines have fewer links to each leaf.
     """
-    low = layout.lowest
+    lowest = layout.lowest
     ports = layout.spines.ports.down
-    ways = []
-    spine_counts = fitting_counts(low.uplinks, layout.shared_uplinks, layout.reserved_leaves(), ports)
+    fixes = []
+    spine_counts = fitting_counts(lowest.uplinks, layout.shared_uplinks, layout.reserved_leaves(), ports)
     if spine_counts:
         spines = spine_counts[0] * layout.networks
-        ways.append(f"use topology.spine.count: {spines}, which moves cables of an existing fabric")
-    pair_with_smaller_reserve = low.links_per_pair
+        fixes.append(f"use topology.spine.count: {spines}, which moves cables of an existing fabric")
+    pair_with_smaller_reserve = lowest.links_per_pair
     if intent.topology.spine.count is None:
         # For a smaller reserve the automatic number of spines would be one with a single link to each leaf.
         pair_with_smaller_reserve = 1
-    ways.append(f"reserve at most {ports // pair_with_smaller_reserve * layout.networks} leaves")
-    if not low.rails:
-        ways.append("use tiers: 3")
-    ways.append(f"use spines with {needed_ports} ports")
+    fixes.append(f"reserve at most {ports // pair_with_smaller_reserve * layout.networks} leaves")
+    if not lowest.rails:
+        fixes.append("use tiers: 3")
+    fixes.append(f"use spines with {needed_ports} ports")
     return warning(
         "G-1",
-        f"the reserve of {_reserved_leaves(layout)} × {counted(low.links_per_pair, 'link')} needs"
+        f"the reserve of {_reserved_leaves(layout)} × {counted(lowest.links_per_pair, 'link')} needs"
         f" {needed_ports} ports on every spine; a spine has {ports}",
         intent.where("topology.reserve.leaves"),
-        fix=", or ".join(ways),
+        fix=", or ".join(fixes),
     )
 
 
 def _spines_for_reserve(intent: Intent, layout: Layout) -> list[Diagnostic]:
-    """Return an info if the reserve leads to more automatic spines than today's leaves: how a running fabric with fewer
-    keeps its cables."""
-    low = layout.lowest
+    """Return an info if automatic spines are more for the reserve than for today's leaves.
+
+    It says how a running fabric with fewer spines keeps its cables.
+    """
+    lowest = layout.lowest
     spines = layout.spines
-    if low.fixed_pair or layout.pod or intent.topology.spine.count is not None:
+    if lowest.fixed_pair or layout.pod or intent.topology.spine.count is not None:
         return []
-    counts_for_today = fitting_counts(low.uplinks, layout.shared_uplinks, layout.joined_leaves, spines.ports.down)
+    counts_for_today = fitting_counts(lowest.uplinks, layout.shared_uplinks, layout.joined_leaves, spines.ports.down)
     if not counts_for_today or counts_for_today[0] >= spines.group_size:
         return []
     spines_for_today = counts_for_today[0] * layout.networks
     return [
         info(
             "RW217",
-            f"{counted(spines.count, 'spine')} have ports for the reserve of {counted(low.reserve, 'leaf')};"
-            f" {spines_for_today} have ports for the {counted(low.indexes, 'leaf')} of today",
+            f"{counted(spines.count, 'spine')} have ports for the reserve of {counted(lowest.reserve, 'leaf')};"
+            f" {spines_for_today} have ports for the {counted(lowest.indexes, 'leaf')} of today",
             intent.where("topology.reserve.leaves"),
             fix=f"a running fabric of {counted(spines_for_today, 'spine')} keeps its cables by"
             f" topology.spine.count: {spines_for_today}",
@@ -348,11 +355,12 @@ def _asns_of_pods(intent: Intent, layout: Layout) -> Iterator[Diagnostic]:
     pods = layout.spines.groups
     first = addressing.spine_asn
     last = spine_asn(addressing, layout.planes - 1, pods - 1)
-    if not any(first_private <= first and last <= last_private for first_private, last_private in PRIVATE_ASNS):
+    are_private = any(first_private <= first and last <= last_private for first_private, last_private in PRIVATE_ASNS)
+    if not are_private:
         message = f"the AS numbers of the spines of {counted(pods, 'pod')}, {first} to {last}, are not all private"
         fix = "begin them lower, or reserve fewer pods"
         yield error("B-1", message, intent.where("addressing.asn.spine"), fix=fix)
-    # Each plane has a number for the spines of each pod, and one for its super-spines.
+    # Each plane has a number for the spines of each pod, and one for its super-spines. Equal ones are counted once.
     needed_asns = layout.planes * (pods + 1)
     if needed_asns > len(upper_asns(layout, addressing)):
         message = f"the AS numbers of the super-spines, from {addressing.super_spine_asn}, meet those of the spines"
@@ -361,8 +369,10 @@ def _asns_of_pods(intent: Intent, layout: Layout) -> Iterator[Diagnostic]:
 
 
 def _pool_diagnostics(intent: Intent, layout: Layout, addressing: Addressing) -> list[Diagnostic]:
-    """Return an error for each pool that is too small for today's fabric or a stated reserve, and an info for each that
-    is too small for an automatic reserve."""
+    """Return the diagnostics of pools that are too small.
+
+    A pool that is too small for today's fabric or a stated reserve is an error, for an automatic reserve an info.
+    """
     required_layout = _with_required_reserve(intent, layout)
     required = {need.key: need.addresses for need in pool_needs(required_layout, addressing)}
     diagnostics = []
@@ -375,9 +385,9 @@ def _pool_diagnostics(intent: Intent, layout: Layout, addressing: Addressing) ->
 
 
 def _with_required_reserve(intent: Intent, layout: Layout) -> Layout:
-    """Return the layout with the reserve that the intent states, and today's switches as the reserve of what it does
-    not state."""
+    """Return the layout with the reserve that the intent states. Where it states none, today's switches count."""
     reserve = intent.topology.reserve
+    # The leaves and spines of the reserve follow from stated pods.
     if reserve.pods is not None:
         return layout
     lowest, *above = layout.tiers
@@ -432,9 +442,9 @@ def _pool_too_small(intent: Intent, layout: Layout, need: PoolNeed) -> Diagnosti
 
 
 def _asn_diagnostics(intent: Intent, layout: Layout) -> list[Diagnostic]:
-    """Return an error if AS numbers of the leaves of the reserve are not private, or those of another tier.
+    """Return an error if AS numbers of the reserved leaves are not private, or are those of another tier.
 
-    If the leaves that the intent states have too few AS numbers, check_intent reports it.
+    Empty if even the leaves that the intent states have too few AS numbers, which check_intent reports.
     """
     addressing = intent.policies.addressing
     first = addressing.leaf_asn
@@ -445,11 +455,11 @@ def _asn_diagnostics(intent: Intent, layout: Layout) -> list[Diagnostic]:
         return []
     obstacle = "are not all private"
     end = first + room + 1
-    upper = upper_asns(layout, addressing)
-    shared_asns = [asn for asn in upper if first <= asn < first + count]
+    tier_of_asn = upper_asns(layout, addressing)
+    shared_asns = [asn for asn in tier_of_asn if first <= asn < first + count]
     if shared_asns:
         end = min(shared_asns)
-        obstacle = f"meet {end} of the {upper[end]}"
+        obstacle = f"meet {end} of the {tier_of_asn[end]}"
     return [
         error(
             "B-1",

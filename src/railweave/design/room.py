@@ -6,6 +6,7 @@ Each step is designed, and the cables that it moves are counted.
 from collections.abc import Iterator
 from dataclasses import replace
 from itertools import count as numbers
+from math import ceil
 from typing import NamedTuple
 
 from railweave.design.hardware import TierHardware
@@ -33,7 +34,7 @@ ENDS = {
 
 
 def end_of_growth(layout: Layout, first: str) -> str:
-    """Return the resource that limits growth ``first``, a key of ENDS, as a clause.
+    """Return the clause of the resource that limits growth first; ``first`` is a key of ENDS.
 
     In three tiers spine ports are those of super-spines: the spines of a pod have ports for all its leaves.
     """
@@ -92,14 +93,14 @@ def find_growth(layout: Layout, addressing: Addressing) -> StripeGrowth:
 
 
 def _reserved_leaves(layout: Layout) -> int:
-    """Return the leaf indexes of a plane that are reserved, in three tiers those of the reserved pods at most."""
+    """Return how many leaf indexes of a plane are reserved, at most as many as the reserved pods have."""
     if not layout.pod:
         return layout.lowest.reserve
     return min(layout.lowest.reserve, layout.spines.groups * layout.pod_leaves)
 
 
 def _leaves_by_ports(layout: Layout) -> int:
-    """Return how many leaf indexes of a plane the ports of the top tier allow, also if that is only reserved."""
+    """Return how many leaf indexes of a plane the ports of the top tier allow; the top tier may be only reserved."""
     # One switch, or one for each rail.
     if not layout.spines.count:
         return layout.lowest.reserve
@@ -151,13 +152,13 @@ def remaining_capacity(designed: CountedDesign, growth: StripeGrowth) -> RoomLef
 
 
 def _more_spines(layout: Layout) -> int:
-    """Return how many spines of a plane can be added without moving a cable: none unless the links of a pair are
-    stated."""
+    """Return how many spines of a plane can be added without moving a cable."""
+    # With automatic links of a pair all uplinks are connected.
     if not layout.lowest.fixed_pair:
         return 0
-    above = layout.spines
-    most_of_pod = min(above.group_reserve, layout.spine_room)
-    return max(0, most_of_pod - above.group_size) * len(layout.pods)
+    spines = layout.spines
+    most_of_pod = min(spines.group_reserve, layout.spine_room)
+    return max(0, most_of_pod - spines.group_size) * len(layout.pods)
 
 
 def _steps_with_room(layout: Layout, growth: StripeGrowth, spines: int) -> Iterator[str]:
@@ -185,18 +186,18 @@ def _next_stripe(layout: Layout, growth: StripeGrowth) -> int | None:
 
 def _switches_of_stripe(layout: Layout, stripe: int) -> str:
     """Return the switches of a new stripe for a message, with those of its pod if it is the first stripe there."""
-    leaves = counted(layout.stripe_leaves, "leaf")
+    switches = counted(layout.stripe_leaves, "leaf")
     pod, _ = layout.lowest.group_of(stripe * layout.stripe_leaves)
     if pod in layout.pods:
-        return leaves
-    leaves += f" and {counted(layout.spines.group_size, 'spine')}, which begin a pod,"
+        return switches
+    switches += f" and {counted(layout.spines.group_size, 'spine')}, which begin a pod,"
     if layout.super_spines is None:
-        leaves += " and a third tier"
-    return leaves
+        switches += " and a third tier"
+    return switches
 
 
 def _steps_beyond(designed: CountedDesign, growth: StripeGrowth) -> Iterator[str]:
-    """Yield what allows one more stripe, where the resource ``growth.first`` allows none."""
+    """Yield each change that would allow one more stripe, as a clause; the resource ``growth.first`` allows none."""
     layout = designed.layout
     leaves = max(growth.stripes * layout.stripe_leaves, layout.lowest.indexes) + layout.stripe_leaves
     needs_pod = layout.pod and leaves > layout.spines.groups * layout.pod_leaves
@@ -230,8 +231,11 @@ def _more_ports(designed: CountedDesign, growth: StripeGrowth, leaves: int) -> I
         reserve = (growth.stripes + 1 - group.first_stripe) * layout.stripe_leaves
         yield f"{group.path}.leaf.reserve: {reserve}, which moves the cables of these leaves at the spines"
     else:
+        fewer_links = list(_fewer_links(designed, leaves))
+        yield from fewer_links
         # A third tier is the last resort.
-        yield from list(_fewer_links(designed, leaves)) or _third_tier(designed, leaves)
+        if not fewer_links:
+            yield from _third_tier(designed, leaves)
         yield f"spines with {leaves // layout.networks * layout.lowest.links_per_pair} ports"
 
 
@@ -240,7 +244,7 @@ def _larger_pools(designed: CountedDesign, leaves: int) -> Iterator[str]:
     layout = designed.layout
     lowest, *above = layout.tiers
     if layout.pod:
-        pods = max(layout.spines.groups, -(-leaves // layout.pod_leaves))
+        pods = max(layout.spines.groups, ceil(leaves / layout.pod_leaves))
         above[0] = replace(layout.spines, groups=pods)
     grown = layout._replace(tiers=(replace(lowest, reserve=leaves), *above))
     for need in pool_needs(grown, designed.intent.policies.addressing):
@@ -268,15 +272,17 @@ def _more_super_spines(designed: CountedDesign, pods: int) -> Iterator[str]:
 
 
 def _fewer_links(designed: CountedDesign, leaves: int) -> Iterator[str]:
-    """Yield the least change to fewer links between a leaf and a spine that gives spines ports for ``leaves``, with the
-    cables that move; nothing if there is none."""
+    """Yield the smallest change that gives spines ports for ``leaves`` by fewer links between a leaf and a spine.
+
+    The clause says how many cables move. Nothing is yielded if no such change is possible.
+    """
     layout = designed.layout
     leaves_of_network = leaves // layout.networks
     if layout.lowest.fixed_pair:
         pair = layout.spines.ports.down // leaves_of_network
         if pair == 0:
             return
-        spines = -(-layout.lowest.uplinks // pair) * layout.networks
+        spines = ceil(layout.lowest.uplinks / pair) * layout.networks
         change = f"links_per_pair: {pair} with {spines} spines"
     else:
         pair = None
@@ -296,8 +302,10 @@ def _fewer_links(designed: CountedDesign, leaves: int) -> Iterator[str]:
 
 
 def _spines_with_ports(layout: Layout, leaves: int) -> int:
-    """Return the least number of spines above today's that divides the uplinks of a leaf and has ports for ``leaves``;
-    0 if there is none."""
+    """Return the least number of spines, above today's, that have ports for ``leaves``; 0 if there is none.
+
+    The number divides the uplinks of a leaf.
+    """
     uplinks = layout.lowest.uplinks
     for count in spine_counts(uplinks):
         if count > layout.spines.group_size and leaves * (uplinks // count) <= layout.spines.ports.down:
@@ -311,7 +319,7 @@ def _third_tier(designed: CountedDesign, leaves: int) -> Iterator[str]:
     with_pods = _in_three_tiers(designed, None)
     if with_pods is None or not with_pods.pod:
         return
-    pods = -(-leaves // with_pods.pod_leaves)
+    pods = ceil(leaves / with_pods.pod_leaves)
     grown = _in_three_tiers(designed, pods)
     if grown is None:
         return

@@ -6,6 +6,7 @@ The uplinks of a leaf have the same cages as without a second speed.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
+from math import ceil
 from typing import NamedTuple
 
 from railweave.design.layout import NodeGroup
@@ -44,7 +45,7 @@ class _PortRun(NamedTuple):
 
     @property
     def cages(self) -> int:
-        return -(-self.ports // self.breakout.per_cage)
+        return ceil(self.ports / self.breakout.per_cage)
 
     @property
     def end(self) -> int:
@@ -61,12 +62,16 @@ def sharers_of(node_ports: Sequence[NodePorts], leaf: LeafClass) -> tuple[Sharer
 
 
 def ports_needed(sharers: Sequence[Sharer], stripe: int, leaf: LeafClass) -> int:
-    """Return the ports for nodes that a leaf needs with ``stripe`` nodes of the first entry in a stripe, counted in
-    ports of the first entry's speed."""
+    """Return the ports for nodes that a leaf needs, counted in ports of the first entry's speed.
+
+    ``stripe`` is the number of nodes of the first entry in a stripe. The others have as many as they state, or else
+    their share of all stripes, rounded up to a power of two.
+    """
     first, *others = sharers
-    stripes = -(-first.entry.count // stripe)
-    shares = [sharer.entry.stripe or _power_of_two(-(-sharer.entry.count // stripes)) for sharer in others]
+    stripes = ceil(first.entry.count / stripe)
+    shares = [sharer.entry.stripe or _power_of_two(ceil(sharer.entry.count / stripes)) for sharer in others]
     runs = _runs_of(sharers, [stripe, *shares])
+    # Only ports of several speeds take whole cages.
     if len(runs) == 1:
         return runs[0].ports
     return sum(run.cages for run in runs) * leaf.hardware.down.per_cage
@@ -75,17 +80,19 @@ def ports_needed(sharers: Sequence[Sharer], stripe: int, leaf: LeafClass) -> int
 def attach(sharers: Sequence[Sharer], stated: int | None, leaf: LeafClass) -> tuple[Attached, ...] | None:
     """Return the place of each entry on the leaves of the first class, None if they do not fit.
 
-    The first is the entry whose leaves are shared; ``stated`` are its nodes in a stripe, None if automatic. Stated
-    stripes are kept. The others follow from the fewest stripes that have room for all entries: an entry after the first
-    has all its nodes in one stripe if possible, or else its share, both rounded up to a power of two if there is room.
-    The first entry has the remaining ports.
+    The first entry is the one whose leaves are shared; ``stated`` is how many of its nodes a stripe has, None if
+    automatic.
+
+    Stated stripes are kept. Automatic ones follow from the fewest stripes that have room for all entries. An entry
+    after the first has all its nodes in one stripe if possible, or else its share, both rounded up to a power of two if
+    there is room. The first entry has the remaining ports.
     """
     counts = [sharer.entry.count for sharer in sharers]
     fewest_stripes = 1
     if stated is not None:
-        fewest_stripes = -(-counts[0] // stated)
+        fewest_stripes = ceil(counts[0] / stated)
     for stripes in range(fewest_stripes, max(counts) + 1):
-        nodes = [sharer.entry.stripe or -(-sharer.entry.count // stripes) for sharer in sharers]
+        nodes = [sharer.entry.stripe or ceil(sharer.entry.count / stripes) for sharer in sharers]
         if stated:
             nodes[0] = stated
         if _fits(sharers, nodes, leaf):
@@ -120,7 +127,7 @@ def _fits(sharers: Sequence[Sharer], nodes: Sequence[int], leaf: LeafClass) -> b
     has_one_speed = [run.breakout for run in runs] == [down]
     if has_one_speed:
         return runs[0].ports <= leaf.down
-    cages = -(-leaf.down // down.per_cage)
+    cages = ceil(leaf.down / down.per_cage)
     if down == up:
         # The last cage may be shared with an uplink.
         cages = leaf.down // down.per_cage
@@ -140,12 +147,13 @@ def _power_of_two(nodes: int) -> int:
 
 
 def _runs_of(sharers: Sequence[Sharer], nodes: Sequence[int]) -> list[_PortRun]:
-    return _runs(
+    """Return the ports of the ``nodes`` of each entry on a leaf."""
+    return _joined_runs(
         _PortRun(sharer.breakout, sharer.per_leaf * count) for sharer, count in zip(sharers, nodes, strict=True)
     )
 
 
-def _runs(parts: Iterable[_PortRun]) -> list[_PortRun]:
+def _joined_runs(parts: Iterable[_PortRun]) -> list[_PortRun]:
     """Return runs with neighbors of one breakout joined."""
     runs: list[_PortRun] = []
     for part in parts:
@@ -167,7 +175,7 @@ def _places(sharers: Sequence[Sharer], nodes: Sequence[int]) -> tuple[Attached, 
     parts: list[_PortRun] = []
     first_place = 0
     for sharer, count in zip(sharers, nodes, strict=True):
-        runs_before = _runs(parts)
+        runs_before = _joined_runs(parts)
         first_port = sum(run.end for run in runs_before)
         if runs_before and runs_before[-1].breakout == sharer.breakout:
             # Ports of the same breakout follow in the same cage.
@@ -186,11 +194,12 @@ def parts_of_first(groups: Sequence[NodeGroup]) -> Iterator[_PortRun]:
 
 
 def with_speeds(ports: TierPorts, parts: Iterable[_PortRun]) -> TierPorts:
-    """Return the ports of a leaf whose ports for nodes have several breakouts, ``parts`` from the front of the panel.
+    """Return the ports of a leaf whose ports for nodes have several breakouts.
 
-    ``ports`` are those of the same leaf with one breakout for all nodes. The uplinks keep their cages.
+    ``parts`` are the ports for nodes from the front of the panel. ``ports`` are those of the same leaf with one
+    breakout for all nodes. The uplinks keep their cages.
     """
-    runs = _runs(parts)
+    runs = _joined_runs(parts)
     if len(runs) < 2:
         return ports
     groups = [(run.cages, run.breakout) for run in runs]

@@ -1,7 +1,7 @@
 """The sizing of a layout: totals over planes, ratios, limits and what is worth knowing about them."""
 
 from fractions import Fraction
-from math import inf
+from math import ceil, inf
 
 from railweave.design.core_cost import core_diagnostics
 from railweave.design.layout import Layout, NodeGroup
@@ -23,7 +23,7 @@ def size(designed: CountedDesign, diagnostics: tuple[Diagnostic, ...]) -> Sizing
     intent = designed.intent
     growth = find_growth(layout, intent.policies.addressing)
     room = remaining_capacity(designed, growth)
-    low = layout.lowest
+    lowest = layout.lowest
     spines = layout.spines
     super_spines = 0
     if layout.super_spines:
@@ -41,15 +41,15 @@ def size(designed: CountedDesign, diagnostics: tuple[Diagnostic, ...]) -> Sizing
         stripes=len(layout.stripes),
         nodes=layout.nodes,
         gpus=sum(group.entry.count * group.entry.gpus for group in layout.groups),
-        leaves=low.count * layout.planes,
+        leaves=lowest.count * layout.planes,
         spines=spines.count * layout.planes,
         super_spines=super_spines * layout.planes,
-        leaf=LeafSplit(low.ports.down, low.uplinks, low.down_gbps, low.up_gbps),
+        leaf=LeafSplit(lowest.ports.down, lowest.uplinks, lowest.down_gbps, lowest.up_gbps),
         links=LinkCounts(
             host_leaf=layout.node_ports,
             leaf_spine=layout.leaf_spine_links * layout.planes,
             spine_super_spine=spines.count * spines.uplinks * layout.planes,
-            per_leaf_spine_pair=low.links_per_pair,
+            per_leaf_spine_pair=lowest.links_per_pair,
         ),
         oversubscription=Oversubscription(
             target=float(layout.ratio), leaf=float(worst_ratio), after_spine_loss=ratio_after_loss
@@ -121,23 +121,25 @@ def _unused_uplink_speed(intent: Intent, layout: Layout) -> list[Diagnostic]:
 
 
 def _ratio_advice(intent: Intent, layout: Layout) -> list[Diagnostic]:
+    """Return a warning if the oversubscription of a leaf is higher than is recommended for the workload."""
     kind = intent.workload.kind
-    most: Fraction = RECOMMENDED_RATIO[kind]
+    recommended: Fraction = RECOMMENDED_RATIO[kind]
     ratio = layout.worst_ratio
-    if ratio <= most or not intent.carries_collectives:
+    if ratio <= recommended or not intent.carries_collectives:
         return []
     return [
         warning(
             "RW209",
-            f"{ratio_text(ratio)} is more oversubscription than is recommended for {kind}: {ratio_text(most)} at most",
+            f"{ratio_text(ratio)} is more oversubscription than is recommended for {kind}: {ratio_text(recommended)} at"
+            " most",
             intent.where("topology.oversubscription"),
-            fix=f"ask for {ratio_text(most)} or less, or keep it knowingly",
+            fix=f"ask for {ratio_text(recommended)} or less, or keep it knowingly",
         )
     ]
 
 
 _FAR_MORE = 2
-"""From how many times the needed uplinks of a leaf on they are reported."""
+"""Uplinks of a leaf are reported if they are more than this many times the needed ones."""
 
 
 def _idle_uplinks(intent: Intent, layout: Layout) -> list[Diagnostic]:
@@ -166,7 +168,7 @@ def _fewer_uplinks(intent: Intent, group: NodeGroup, layout: Layout) -> str:
     nodes = min(group.stripe_nodes, group.entry.count)
     keep = "keep it for nodes that come later"
     if topology.links_per_pair is not None:
-        needed_spines = -(-layout.spines.group_size * layout.connected_ratio(group) // layout.ratio)
+        needed_spines = ceil(layout.spines.group_size * layout.connected_ratio(group) / layout.ratio)
         return f"use {counted(max(2, needed_spines), 'spine')}{layout.of_spines}, or {keep}"
     if topology.stripe is not None and topology.split is SplitRule.PANEL:
         return "leave `split: panel` out, which moves the cables of a running fabric, or keep it"
@@ -200,6 +202,7 @@ def _unequal_leaves(intent: Intent, layout: Layout) -> list[Diagnostic]:
 
 
 def _spine_advice(intent: Intent, layout: Layout) -> list[Diagnostic]:
+    """Return an info if there are so few spines that the loss of one costs much bandwidth."""
     spines = layout.spines.group_size
     if spines >= ADVISED_SPINES or not layout.spines.count:
         return []
@@ -226,7 +229,7 @@ def _growth_faults(intent: Intent, layout: Layout, growth: StripeGrowth, room: R
     # Not even today's fabric fits: another diagnostic reports it.
     if growth.stripes <= layout.stripes[-1]:
         return []
-    fix = _pods_for(layout, intended.gpus) or _third_tier(intent, layout, growth.first) or room.next_step
+    fix = _more_pods_fix(layout, intended.gpus) or _third_tier_fix(intent, layout, growth.first) or room.next_step
     return [
         error(
             "T-8",
@@ -238,8 +241,11 @@ def _growth_faults(intent: Intent, layout: Layout, growth: StripeGrowth, room: R
     ]
 
 
-def _third_tier(intent: Intent, layout: Layout, first: str) -> str:
-    """Return the fix if a stated number of two tiers limits growth by spine ports; empty if it does not."""
+def _third_tier_fix(intent: Intent, layout: Layout, first: str) -> str:
+    """Return the fix of growth that a stated number of two tiers limits; empty if something else limits it.
+
+    ``first`` is the resource that limits growth first.
+    """
     if intent.topology.tiers != 2 or first != "spine_ports":
         return ""
     # Ports for a third tier are reserved already, and rails that are apart cannot have one.
@@ -248,10 +254,10 @@ def _third_tier(intent: Intent, layout: Layout, first: str) -> str:
     return "use tiers: auto, which builds a third tier where two do not hold the growth, or spines with more ports"
 
 
-def _pods_for(layout: Layout, gpus: int) -> str:
-    """Return the reserve of pods for a number of GPUs, as a fix.
+def _more_pods_fix(layout: Layout, gpus: int) -> str:
+    """Return the fix that reserves pods for a number of GPUs.
 
-    Empty without a third tier, or if super-spines have too few ports for it.
+    Empty if there is no third tier, or if super-spines have too few ports for these pods.
     """
     if layout.super_spines is None:
         return ""

@@ -7,6 +7,7 @@ it moves no cable either.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
+from math import ceil
 from typing import NamedTuple
 
 from railweave.design.hardware import TierHardware
@@ -30,12 +31,13 @@ class SpineBlocks(NamedTuple):
 def keep_blocks(
     intent: Intent, leaves: Leaves, pods: Pods, hardware: Sequence[TierHardware]
 ) -> tuple[SpineBlocks | None, Faults]:
-    """Return the ports of a spine with a block for each class that states a reserve of its leaves, or all errors."""
+    """Return the ports of a spine with a block for each class that states a reserve of its leaves, or None and all
+    errors."""
     first, *others = leaves.classes
     faults: list[Diagnostic] = []
     for leaf in others:
         faults += _missing_reserve(intent, leaf, first)
-    # In the order of their stripes.
+    # Blocks are placed in the order of the stripes.
     with_reserve = sorted((leaf for leaf in others if leaf.reserve is not None), key=leaves.first_stripe)
     if not with_reserve and not faults:
         return SpineBlocks(leaves.classes, pods.ports), ()
@@ -49,7 +51,10 @@ def keep_blocks(
 def _with_blocks(
     intent: Intent, leaves: Leaves, pods: Pods, with_reserve: Sequence[LeafClass], spine: TierHardware
 ) -> tuple[SpineBlocks | None, Faults]:
-    """Return the ports of a spine with the blocks of classes, or why these are too small or too large."""
+    """Return the ports of a spine with the blocks of classes, or None and why blocks are too small or too large.
+
+    ``with_reserve`` are the classes that get a block, in the order of their stripes.
+    """
     faults: list[Diagnostic] = []
     blocks = {}
     for leaf in with_reserve:
@@ -65,12 +70,12 @@ def _with_blocks(
 def _block(leaf: LeafClass, leaves: Leaves, pods: Pods) -> SpineBlock:
     """Return the block of a class for whole stripes of its reserve. It has no place on the panel yet."""
     per_stripe = leaves.per_stripe
-    stripes = -(-(leaf.reserve or 0) // per_stripe)
+    stripes = ceil((leaf.reserve or 0) / per_stripe)
     # A spine of a rail-only fabric joins the leaves of one rail.
     room = stripes * per_stripe // pods.rails
     base = leaves.first_stripe(leaf) * per_stripe // pods.rails
-    cages = -(-room * leaf.pair // leaf.far.per_cage)
-    return SpineBlock(cages, leaf.far, 0, base, room)
+    cages = ceil(room * leaf.pair / leaf.far.per_cage)
+    return SpineBlock(cages=cages, breakout=leaf.far, first=0, base=base, leaves=room)
 
 
 def _placed(classes: Sequence[LeafClass], blocks: Mapping[str, SpineBlock], spine: TierHardware) -> SpineBlocks:
@@ -102,15 +107,15 @@ def _missing_reserve(intent: Intent, leaf: LeafClass, first: LeafClass) -> Itera
         return
     yield error(
         "RW214",
-        f"a leaf of {leaf.name!r} has {_links(leaf.pair, speed_gbps)} to a spine and one of topology.leaf"
-        f" {_links(first.pair, first_speed_gbps)}: spines keep ports apart for it, and nothing says for how many"
+        f"a leaf of {leaf.name!r} has {_links_text(leaf.pair, speed_gbps)} to a spine and one of topology.leaf"
+        f" {_links_text(first.pair, first_speed_gbps)}: spines keep ports apart for it, and nothing says for how many"
         " leaves",
         intent.where(leaf.path),
         fix=f"state {leaf.path}.reserve: the leaves of {leaf.name!r} in one plane that spines are to have ports for",
     )
 
 
-def _links(pair: int, speed_gbps: int) -> str:
+def _links_text(pair: int, speed_gbps: int) -> str:
     return f"{counted(pair, 'link')} of {format_speed(speed_gbps)}"
 
 
@@ -162,7 +167,7 @@ def _too_many_cages(
         taken += block.cages
         blocks_text.append(
             f"{counted(block.cages, 'cage')} for {block.leaves} of {leaf.name!r} with"
-            f" {_links(leaf.pair, leaf.far.speed_gbps)} each"
+            f" {_links_text(leaf.pair, leaf.far.speed_gbps)} each"
         )
     return error(
         "T-3",

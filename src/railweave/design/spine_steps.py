@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 from fractions import Fraction
+from math import ceil
 
 from railweave.design.hardware import TierHardware
 from railweave.design.layout import Layout
@@ -17,7 +18,10 @@ from railweave.wording import counted
 
 
 def pod_steps(intent: Intent, layout: Layout, hardware: Sequence[TierHardware]) -> Iterator[SizingStep]:
-    """Yield why there is a third tier, or ports for one, and the size and number of pods; nothing without either."""
+    """Yield why there is a third tier or ports for one, the split of a spine, and the size and number of pods.
+
+    Nothing is yielded if the fabric neither has nor reserves pods.
+    """
     if not layout.pod:
         return
     spine = hardware[1]
@@ -70,16 +74,16 @@ def _pod_formula(intent: Intent, layout: Layout) -> str:
 
 def spine_steps(intent: Intent, layout: Layout) -> Iterator[SizingStep]:
     """Yield the number of spines, the links of a pair, the ports of a spine in use, and the cables to leaves."""
-    low = layout.lowest
+    lowest = layout.lowest
     spines = layout.spines
     yield panel_step("spine ports", spines.ports)
     yield SizingStep(f"spines{layout.of_spines}", _spine_formula(intent, layout), str(spines.group_size))
-    if layout.super_spines or low.rails:
+    if layout.super_spines or lowest.rails:
         yield _all_spines_step(layout)
     formula = "from the intent"
-    if not low.fixed_pair:
-        formula = f"{low.uplinks} uplinks ÷ {spines.group_size} spines"
-    yield SizingStep("links of a leaf-spine pair", formula, str(low.links_per_pair))
+    if not lowest.fixed_pair:
+        formula = f"{lowest.uplinks} uplinks ÷ {spines.group_size} spines"
+    yield SizingStep("links of a leaf-spine pair", formula, str(lowest.links_per_pair))
     yield _ports_in_use_step(layout)
     yield from _block_of_spine_steps(layout)
     cables = [f"{kind.leaves} leaves × {kind.uplinks} uplinks" for kind in uplink_kinds(layout)]
@@ -87,6 +91,7 @@ def spine_steps(intent: Intent, layout: Layout) -> Iterator[SizingStep]:
 
 
 def _all_spines_step(layout: Layout) -> SizingStep:
+    """Return the number of spines of all pods or rails and planes."""
     group = "pod"
     if layout.lowest.rails:
         group = "rail"
@@ -102,15 +107,15 @@ def _times_planes(layout: Layout) -> str:
 
 def _ports_in_use_step(layout: Layout) -> SizingStep:
     """Return how many ports of a spine the leaves use, without those of leaf classes with a block of ports."""
-    low = layout.lowest
+    lowest = layout.lowest
     leaves = "leaves"
-    if not layout.pod and low.indexes != low.count:
+    if not layout.pod and lowest.indexes != lowest.count:
         # Indexes without a leaf take ports too.
         leaves = "leaf indexes"
     fewer_links = _leaves_with_fewer_links(layout)
     other_leaves = layout.joined_leaves - sum(fewer_links.values())
-    terms = [f"{other_leaves} {leaves} × {counted(low.links_per_pair, 'link')}"]
-    ports_in_use = other_leaves * low.links_per_pair
+    terms = [f"{other_leaves} {leaves} × {counted(lowest.links_per_pair, 'link')}"]
+    ports_in_use = other_leaves * lowest.links_per_pair
     for leaf, count in fewer_links.items():
         terms.append(f"{count} leaves of {leaf.name} × {counted(leaf.pair, 'link')}")
         ports_in_use += count * leaf.pair
@@ -121,7 +126,7 @@ def _ports_in_use_step(layout: Layout) -> SizingStep:
 
 
 def _leaves_with_fewer_links(layout: Layout) -> dict[LeafClass, int]:
-    """Return how many leaves a spine joins of each class with fewer links to it, which leave ports of their index free.
+    """Return how many leaves of each class with fewer links to a spine it joins; they leave ports of their index free.
 
     Empty with pods, which differ in these leaves: the ports in use are then those of a pod without such leaves.
     """
@@ -148,10 +153,10 @@ def _block_of_spine_steps(layout: Layout) -> Iterator[SizingStep]:
 
 def _spine_formula(intent: Intent, layout: Layout) -> str:
     """Return the rule for the number of spines."""
-    low = layout.lowest
+    lowest = layout.lowest
     spines = layout.spines
     is_stated = bool(intent.topology.spine.count)
-    if low.fixed_pair:
+    if lowest.fixed_pair:
         condition = _needed_uplinks(layout)
         if is_stated:
             return f"from the intent; {condition}"
@@ -164,11 +169,11 @@ def _spine_formula(intent: Intent, layout: Layout) -> str:
     if not is_stated and _spines_are_for_reserve(intent, layout):
         leaves = layout.reserved_leaves()
         leaves_text = f"{leaves} leaves of the reserve"
-    needed = -(-leaves * low.uplinks // spines.ports.down)
-    least = f"⌈{leaves_text} × {low.uplinks} uplinks ÷ {ports}⌉ = {needed}"
+    needed = ceil(leaves * lowest.uplinks / spines.ports.down)
+    least = f"⌈{leaves_text} × {lowest.uplinks} uplinks ÷ {ports}⌉ = {needed}"
     if is_stated:
-        return f"from the intent; at least {least}, {low.uplinks} mod {spines.group_size} = 0"
-    return f"{least}; rounded up to a divisor of {low.uplinks}, at least 2"
+        return f"from the intent; at least {least}, {lowest.uplinks} mod {spines.group_size} = 0"
+    return f"{least}; rounded up to a divisor of {lowest.uplinks}, at least 2"
 
 
 def _spines_are_for_reserve(intent: Intent, layout: Layout) -> bool:
@@ -181,12 +186,15 @@ def _spines_are_for_reserve(intent: Intent, layout: Layout) -> bool:
 
 
 def _needed_uplinks(layout: Layout) -> str:
-    """Return the condition for stated links of a pair, as a formula: of the leaf class that needs the most spines."""
-    low = layout.lowest
+    """Return the condition that spines meet with stated links of a pair, as a formula.
+
+    It is that of the leaf class that needs the most spines.
+    """
+    lowest = layout.lowest
     # The spines that a class needs at a ratio of 1.
-    most_spines = Fraction(low.down_gbps, low.links_per_pair * low.up.speed_gbps)
-    down_gbps = low.down_gbps
-    links = f"{low.links_per_pair} × spines × {format_speed(low.up.speed_gbps)}"
+    most_spines = Fraction(lowest.down_gbps, lowest.links_per_pair * lowest.up.speed_gbps)
+    down_gbps = lowest.down_gbps
+    links = f"{lowest.links_per_pair} × spines × {format_speed(lowest.up.speed_gbps)}"
     for leaf in layout.classes:
         if leaf.block is None:
             continue
@@ -205,7 +213,7 @@ def _members_formula(intent: Intent, layout: Layout, ports: int) -> str:
     pods_text = f"{pods} pods"
     if pods == intent.topology.reserve.pods:
         pods_text += " of the reserve"
-    least = f"⌈{pods_text} × {uplinks} uplinks ÷ {ports} ports⌉ = {-(-pods * uplinks // ports)}"
+    least = f"⌈{pods_text} × {uplinks} uplinks ÷ {ports} ports⌉ = {ceil(pods * uplinks / ports)}"
     super_spine = intent.topology.super_spine
     if super_spine is not None and super_spine.count is not None:
         return f"from the intent; at least {least}"
@@ -213,7 +221,10 @@ def _members_formula(intent: Intent, layout: Layout, ports: int) -> str:
 
 
 def super_spine_steps(intent: Intent, layout: Layout) -> Iterator[SizingStep]:
-    """Yield the number of super-spines and of their cables; nothing in a fabric of two tiers."""
+    """Yield the number of super-spines, their links and cables, and the oversubscription of a spine.
+
+    Nothing is yielded in a fabric of two tiers.
+    """
     spines = layout.spines
     top = layout.super_spines
     if top is None:

@@ -97,14 +97,19 @@ def spine_counts(uplinks: int) -> list[int]:
 
 
 def fitting_counts(uplinks: int, shared: int, leaf_indexes: int, spine_ports: int) -> list[int]:
-    """Return the numbers of spines that divide the ``shared`` uplinks and have ports for ``leaf_indexes`` leaves."""
+    """Return the numbers of spines, ascending, that divide the ``shared`` uplinks and have ports for the leaves.
+
+    ``uplinks`` are those of a leaf of the first class. ``leaf_indexes`` leaves need ports of a spine, which has
+    ``spine_ports``.
+    """
     return [count for count in spine_counts(shared) if leaf_indexes * (uplinks // count) <= spine_ports]
 
 
 def divide_uplinks(
     intent: Intent, uplinks: int, shared: int, room: SpineRoom
 ) -> tuple[SpineTier | None, tuple[Diagnostic, ...]]:
-    """Return the spines that all ``uplinks`` of a leaf are divided among (``links_per_pair: auto``).
+    """Return the spines that all ``uplinks`` of a leaf are divided among (``links_per_pair: auto``), or None and why
+    there are none.
 
     ``shared`` is the greatest common divisor of the uplinks of all leaf classes, which the spines have to divide.
     """
@@ -126,9 +131,10 @@ def divide_uplinks(
 def _among_given(
     intent: Intent, uplinks: int, shared: int, room: SpineRoom, given: int
 ) -> tuple[SpineTier | None, tuple[Diagnostic, ...]]:
-    """Return the links of a pair with the ``given`` number of spines, or why the number is wrong."""
+    """Return the links of a pair with the ``given`` number of spines, or None and why the number is wrong."""
     fitting = fitting_counts(uplinks, shared, room.leaves, room.ports)
     if shared % given:
+        # The error names the uplinks of a leaf of the first class if the spines do not divide these.
         undivided_uplinks = shared
         if uplinks % given:
             undivided_uplinks = uplinks
@@ -143,10 +149,10 @@ def _among_given(
 def multiply_pairs(
     intent: Intent, leaf: TierPorts, demands: Sequence[UplinkDemand], room: SpineRoom
 ) -> tuple[SpineTier | None, tuple[Diagnostic, ...]]:
-    """Return the spines with stated ``links_per_pair``, or all errors: the number that is stated, or the least one with
-    which all leaves have the ratio that is asked for.
+    """Return the spines with stated ``links_per_pair``, or None and all errors.
 
-    ``leaf`` are the ports of a leaf of the first class.
+    Their number is the stated one, or the least with which all leaves have the ratio that is asked for. ``leaf`` has
+    the ports of a leaf of the first class.
     """
     pair = intent.topology.links_per_pair or 1
     spines = room.given or max(demand.least_spines for demand in demands)
@@ -193,7 +199,7 @@ def _uneven(intent: Intent, given: int, uplinks: int, possible: list[int], room:
 
 
 def _panel_split(given: int, room: SpineRoom) -> str:
-    """Return the second part of a fix: the split with which the given spines are possible; empty if they are not."""
+    """Return the part of a fix that names the split with which the given spines are possible; empty if none is."""
     pair, rest = divmod(room.panel_uplinks, given)
     if rest or room.leaves * pair > room.ports:
         return ""
@@ -212,16 +218,17 @@ def _spines_full(intent: Intent, pair: int, uplinks: int, more_spines: int, room
 
 def _pairs_exceed_spine(intent: Intent, pair: int, room: SpineRoom) -> Diagnostic:
     most_links = room.ports // room.leaves
-    ways = []
+    fixes = []
     if most_links or not room.blocks:
-        ways.append(f"use at most {most_links} links_per_pair with more spines")
+        fixes.append(f"use at most {most_links} links_per_pair with more spines")
     if room.blocks:
-        ways.append("reserve fewer of the leaves that spines keep ports apart for")
+        fixes.append("reserve fewer of the leaves that spines keep ports apart for")
+    fixes.append(f"spines with {room.leaves * pair} ports{room.down}")
     return error(
         "T-3",
         _too_many_links(pair, room),
         intent.where("topology.links_per_pair"),
-        fix=", or ".join([*ways, f"spines with {room.leaves * pair} ports{room.down}"]),
+        fix=", or ".join(fixes),
     )
 
 

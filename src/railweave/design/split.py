@@ -6,7 +6,7 @@ switches above moves no port.
 """
 
 from fractions import Fraction
-from math import floor, gcd
+from math import ceil, floor, gcd
 from typing import NamedTuple
 
 from railweave.intent.model import UplinkWiring
@@ -50,7 +50,7 @@ NO_PORTS = TierPorts(total=0, down=0, block=0, room=0, groups=())
 
 
 def split_step(ports: int) -> int:
-    """Return the number of which automatic uplinks are a multiple: 4, or 1 on switches with few ports."""
+    """Return the step of automatic uplinks, whose number is a multiple of it: 4, or 1 on switches with few ports."""
     if ports >= 16:
         return 4
     return 1
@@ -76,7 +76,7 @@ def downlink_room(cages: int, down: Breakout, up: Breakout, uplinks: int) -> int
     """Return how many downlinks fit beside ``uplinks``."""
     if down == up:
         return cages * up.per_cage - uplinks
-    uplink_cages = -(-uplinks // up.per_cage)
+    uplink_cages = ceil(uplinks / up.per_cage)
     return max(0, cages - uplink_cages) * down.per_cage
 
 
@@ -91,7 +91,7 @@ def place_ports(
     if down != up:
         return _place_two_breakouts(cages, down, up, downlinks, reserved_uplinks)
     total = cages * up.per_cage
-    block = -(-downlinks // whole) * whole
+    block = ceil(downlinks / whole) * whole
     if reserved_uplinks is not None:
         block = total - reserved_uplinks
     if not downlinks <= block <= total:
@@ -102,10 +102,11 @@ def place_ports(
 def _place_two_breakouts(
     cages: int, down: Breakout, up: Breakout, downlinks: int, reserved_uplinks: int | None
 ) -> TierPorts | None:
-    """Return the places of ports whose directions share no cage: the cages of downlinks come first."""
-    down_cages = -(-downlinks // down.per_cage)
+    """Return the places of ports whose directions share no cage, with the cages of downlinks first; None if they do not
+    fit."""
+    down_cages = ceil(downlinks / down.per_cage)
     if reserved_uplinks is not None:
-        down_cages = cages - -(-reserved_uplinks // up.per_cage)
+        down_cages = cages - ceil(reserved_uplinks / up.per_cage)
     up_cages = cages - down_cages
     down_ports = down_cages * down.per_cage
     if down_cages < 0 or up_cages < 0 or down_ports < downlinks:
@@ -119,8 +120,11 @@ def _place_two_breakouts(
 
 
 def whole_cages(wiring: UplinkWiring, up: Breakout, uplinks: int) -> int:
-    """Return the number of ports of which the start of a block of uplinks is a multiple: the most ports of a cage that
-    divide ``uplinks``, those of a switch or of a leaf-spine pair."""
+    """Return the number of ports of which the first port of a block of uplinks has to be a multiple.
+
+    If uplinks are wired cage by cage, it is the most ports of a cage that divide ``uplinks``, which are those of a
+    switch or of a leaf-spine pair.
+    """
     if wiring is UplinkWiring.PORTS:
         return 1
     return gcd(up.per_cage, uplinks)

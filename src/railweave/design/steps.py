@@ -42,7 +42,7 @@ def explain(
 
 
 def _node_steps(layout: Layout) -> Iterator[SizingStep]:
-    """Yield the ports and the bandwidth of nodes, and what of it remains after the loss of a plane or leaf."""
+    """Yield the ports, bandwidth and rails of nodes, and what bandwidth is left after the loss of a plane or leaf."""
     for group in layout.groups:
         yield from _group_steps(layout, group)
     ports_at: Counter[int] = Counter()
@@ -106,7 +106,7 @@ def _lost_leaf_step(layout: Layout) -> SizingStep:
 
 
 def _rails_step(layout: Layout) -> Iterator[SizingStep]:
-    """Yield the number of rails if it is not that of the NICs of a node, or why there are none."""
+    """Yield the number of rails if it is not the number of NICs of a node, or why there are none."""
     if not layout.shape.has_rails:
         ports = "all ports"
         if layout.planes > 1:
@@ -123,27 +123,28 @@ def _rails_step(layout: Layout) -> Iterator[SizingStep]:
 
 
 def _ratio_steps(intent: Intent, layout: Layout) -> Iterator[SizingStep]:
-    low = layout.lowest
-    top = layout.spines
+    """Yield the oversubscription of leaves, also with one spine lost, and the load of a leaf's busiest uplink."""
+    lowest = layout.lowest
+    spines = layout.spines.group_size
     yield SizingStep(
         "oversubscription",
-        f"{bandwidth_text(low.down_gbps)} down ÷ {bandwidth_text(low.up_gbps)} up",
-        ratio_text(low.ratio),
+        f"{bandwidth_text(lowest.down_gbps)} down ÷ {bandwidth_text(lowest.up_gbps)} up",
+        ratio_text(lowest.ratio),
     )
     yield from _class_ratio_steps(layout)
     yield from _connected_steps(layout)
     worst = layout.worst_ratio
-    if top.group_size > 1:
-        lost = worst * top.group_size / (top.group_size - 1)
+    if spines > 1:
+        ratio_after_loss = worst * spines / (spines - 1)
         yield SizingStep(
             "with one spine lost",
-            f"{ratio_text(worst)} × {top.group_size} ÷ {top.group_size - 1}",
-            ratio_text(lost),
+            f"{ratio_text(worst)} × {spines} ÷ {spines - 1}",
+            ratio_text(ratio_after_loss),
         )
     pairs = intent.policies.hosts.queue_pairs or NCCL_QUEUE_PAIRS
-    hashed = f"{counted(pairs, 'queue pair')} of each of {counted(low.ports.down, 'downlink')} hashed onto"
-    busiest = spread(low.ports.down, pairs, low.uplinks).load
-    yield SizingStep("load of a leaf's busiest uplink", f"{hashed} {low.uplinks} uplinks", f"{busiest:.2f} × mean")
+    hashed = f"{counted(pairs, 'queue pair')} of each of {counted(lowest.ports.down, 'downlink')} hashed onto"
+    busiest = spread(lowest.ports.down, pairs, lowest.uplinks).load
+    yield SizingStep("load of a leaf's busiest uplink", f"{hashed} {lowest.uplinks} uplinks", f"{busiest:.2f} × mean")
 
 
 def _class_ratio_steps(layout: Layout) -> Iterator[SizingStep]:
@@ -158,16 +159,16 @@ def _class_ratio_steps(layout: Layout) -> Iterator[SizingStep]:
             continue
         formula = f"{bandwidth_text(leaf.down_gbps)} down ÷ {bandwidth_text(leaf.up_gbps)} up"
         yield SizingStep(f"oversubscription of a leaf of {leaf.name}", formula, ratio_text(leaf.ratio))
-        least = " and ".join(f"{side.pair} × {format_speed(side.hardware.up.speed_gbps)}" for side in (first, leaf))
+        links = " and ".join(f"{side.pair} × {format_speed(side.hardware.up.speed_gbps)}" for side in (first, leaf))
         yield SizingStep(
             f"between a leaf of {leaf.name} and one of topology.leaf",
-            f"{counted(spines, 'spine')} × the lesser of {least}, on paths of equal cost",
+            f"{counted(spines, 'spine')} × the lesser of {links}, on paths of equal cost",
             bandwidth_text(spines * min(first.pair_gbps, leaf.pair_gbps)),
         )
 
 
 def _connected_steps(layout: Layout) -> Iterator[SizingStep]:
-    """Yield the highest ratio of a leaf by its connected ports, if it differs from the highest by all ports."""
+    """Yield the highest oversubscription of a leaf by its connected ports, if it differs from that by all its ports."""
     group = max(layout.groups, key=layout.connected_ratio)
     leaf = layout.classes[group.leaf]
     ratio = layout.connected_ratio(group)
@@ -221,12 +222,12 @@ def _growth_step(layout: Layout, growth: StripeGrowth) -> SizingStep:
 
 def _reserve_formula(intent: Intent, layout: Layout) -> str:
     """Return the rules for the pods, leaves and spines of the reserve."""
-    low = layout.lowest
+    lowest = layout.lowest
     spines = layout.spines
     reserve = intent.topology.reserve
-    pair = counted(low.links_per_pair, "link")
+    pair = counted(lowest.links_per_pair, "link")
     rails = ""
-    if low.rails:
+    if lowest.rails:
         rails = f"{counted(layout.rails, 'rail')} × "
     parts = []
     if layout.super_spines is not None and not reserve.pods:
@@ -242,8 +243,8 @@ def _reserve_formula(intent: Intent, layout: Layout) -> str:
         parts.append(f"leaves {rails}⌊{spines.ports.down} spine ports ÷ {pair}⌋")
     if reserve.spines:
         parts.append("spines from the intent")
-    elif low.fixed_pair:
-        parts.append(f"spines {rails}⌊{low.ports.room} uplink ports ÷ {pair}⌋")
+    elif lowest.fixed_pair:
+        parts.append(f"spines {rails}⌊{lowest.ports.room} uplink ports ÷ {pair}⌋")
     else:
         parts.append("no free uplinks for more spines")
     return "; ".join(parts)

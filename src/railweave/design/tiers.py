@@ -6,6 +6,7 @@ The lowest tier is counted from the nodes, each tier above from the uplinks of t
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from itertools import product
+from math import ceil
 
 from railweave.design.hardware import TierHardware
 from railweave.design.layout import Layout, TierLayout
@@ -26,7 +27,7 @@ from railweave.intent.model import Intent, UplinkWiring
 def lay_out(
     intent: Intent, node_ports: Sequence[NodePorts], classes: Sequence[LeafClass], hardware: Sequence[TierHardware]
 ) -> tuple[Layout | None, Faults]:
-    """Return the layout of a fabric of one to three tiers, or every reason why there is none.
+    """Return the layout of a fabric of one to three tiers with its diagnostics, or None and all errors.
 
     ``hardware`` is that of three tiers, whether or not the third is built.
     """
@@ -51,8 +52,11 @@ def lay_out(
 def _in_one_stripe(
     intent: Intent, node_ports: Sequence[NodePorts], classes: Sequence[LeafClass]
 ) -> tuple[Intent, Sequence[NodePorts]]:
-    """Return the intent with one rail for each stated leaf if all nodes then fit into one stripe, with the ports of
-    nodes; else both as they are."""
+    """Return the intent with one rail for each stated leaf, and the ports of its nodes.
+
+    Both are returned as they are if rails do not follow from the leaves, or if all nodes then do not fit into one
+    stripe.
+    """
     with_rails = with_fewer_rails(intent)
     if with_rails is None:
         return intent, node_ports
@@ -132,7 +136,7 @@ def _count_spines(
         reserved_leaves = 0
     else:
         joined_leaves = leaves.indexes // pods.rails
-        reserved_leaves = -(-(intent.topology.reserve.leaves or 0) // pods.rails)
+        reserved_leaves = ceil((intent.topology.reserve.leaves or 0) / pods.rails)
     panel_uplinks = 1
     if intent.stripe_caps_split:
         panel_uplinks = leaves.panel.up
@@ -152,8 +156,10 @@ def _count_spines(
 
 
 def _demands(intent: Intent, leaves: Leaves, ports: TierPorts) -> Iterator[UplinkDemand]:
-    """Yield what leaves need of their uplinks: once for all classes without a spine block, then for each class with
-    one. ``ports`` are those of a leaf of the first class."""
+    """Yield what leaves need of their uplinks: once for all classes without a spine block, then for each other class.
+
+    ``ports`` are those of a leaf of the first class.
+    """
     ratio = asked_ratio(intent)
     first = leaves.classes[0]
     yield UplinkDemand(
@@ -190,22 +196,22 @@ def _tiers(
     hardware: Sequence[TierHardware],
 ) -> tuple[TierLayout, ...]:
     """Return the tiers; ``group`` are the super-spines of a group, None in two tiers."""
-    low, middle, top = hardware
+    leaf_hardware, spine_hardware, top_hardware = hardware
     groups = intent.topology.reserve.pods or pods.rails
     if group is not None and intent.topology.reserve.pods is None:
-        groups = top.ports // group.links_per_pair
-    lowest = _leaf_tier(intent, leaves, ports, pods, spines, low, groups)
-    above = _spine_tier(intent, lowest, pods, spines, middle, groups)
+        groups = top_hardware.ports // group.links_per_pair
+    lowest = _leaf_tier(intent, leaves, ports, pods, spines, leaf_hardware, groups)
+    spine_tier = _spine_tier(intent, lowest, pods, spines, spine_hardware, groups)
     if group is None:
-        return lowest, above
-    above = replace(
-        above,
-        up=middle.up,
+        return lowest, spine_tier
+    spine_tier = replace(
+        spine_tier,
+        up=spine_hardware.up,
         uplinks=pods.uplinks,
         links_per_pair=group.links_per_pair,
         cages_together=lowest.cages_together,
     )
-    return lowest, above, _super_spine_tier(above, spines, group, top)
+    return lowest, spine_tier, _super_spine_tier(spine_tier, spines, group, top_hardware)
 
 
 def _leaf_tier(
@@ -276,6 +282,7 @@ def _spine_tier(
 
 
 def _super_spine_tier(below: TierLayout, spines: SpineTier, group: GroupTier, hardware: TierHardware) -> TierLayout:
+    """Return the super-spines, a group for each spine of a pod; ``below`` is the tier of spines."""
     tier = TierLayout(
         name=hardware.name,
         level=2,

@@ -32,12 +32,13 @@ class Uplink(NamedTuple):
 
 
 def wire(lower: TierLayout, upper: TierLayout, leaf: LeafClass | None = None) -> tuple[Uplink, ...]:
-    """Return the uplinks of a switch of ``lower`` to ``upper`` in the order of its ports; with ``leaf`` those of a leaf
-    of that class, which may have fewer uplinks or other cages.
+    """Return the uplinks of a switch of ``lower`` to ``upper``, in the order of its ports.
 
-    Without stated links of a pair, uplinks are divided among the upper switches in the order of ``_cage_order``, and so
-    are the slots of an upper switch. Twice as many upper switches then keep half of the cables, and while the links of
-    a pair are a multiple of the ports of a cage, the uplinks of a cage end at one upper cage.
+    With ``leaf`` they are those of a leaf of that class, which may have fewer uplinks or other cages.
+
+    If the links of a pair are automatic, uplinks are divided among the upper switches in the order of ``_cage_order``,
+    and so are the slots of an upper switch. Twice as many upper switches then keep half of the cables. The uplinks of a
+    cage end at one upper cage as long as the links of a pair are a multiple of the ports of a cage.
     """
     block = lower.ports.block
     pair = lower.links_per_pair
@@ -62,9 +63,10 @@ def wire(lower: TierLayout, upper: TierLayout, leaf: LeafClass | None = None) ->
 
 
 def _wire_pairs(first_port: int, pair: int, uppers: int, base: int, ports: Sequence[int]) -> tuple[Uplink, ...]:
-    """Return the uplinks with ``pair`` neighboring links to each of the upper switches, whose slots begin at ``base``.
+    """Return the uplinks of a switch with ``pair`` neighboring links to each of ``uppers`` upper switches.
 
-    ``first_port`` is that of the first uplink.
+    ``first_port`` is the port of the first uplink. Slots of an upper switch are counted from ``base``, and ``ports``
+    has its port in each slot.
     """
     wires: list[Uplink] = []
     for upper in range(uppers):
@@ -189,7 +191,7 @@ class _KeptUplink(NamedTuple):
 
 
 def _moves(old: _Between, new: _Between) -> int:
-    """Return how many cables of one plane between two tiers end at another upper port."""
+    """Return how many cables of one plane between two tiers end at another upper port, or at none, in ``new``."""
     moves = 0
     # Cables are compared once for switches that are wired alike: there are thousands of these.
     for places in _places_by_class(old):
@@ -210,7 +212,7 @@ def _moves(old: _Between, new: _Between) -> int:
 
 
 def _places_by_class(between: _Between) -> list[list[int]]:
-    """Return the places of the lower tier, those of each leaf class in a list."""
+    """Return the places of switches of the lower tier that are wired alike, a list for each leaf class."""
     layout = between.layout
     if between.lower.level or len(layout.classes) == 1:
         return [[*between.lower.places]]
@@ -221,6 +223,7 @@ def _places_by_class(between: _Between) -> list[list[int]]:
 
 
 def _join(old: _Between, new: _Between, place: int) -> _Join:
+    """Return what decides which cables of the lower switch at ``place`` move."""
     old_group, old_index = old.lower.joins(place)
     new_group, new_index = new.lower.joins(place)
     shift = new.upper.place(new_group, 0) - old.upper.place(old_group, 0)
