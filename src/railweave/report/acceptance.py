@@ -22,7 +22,7 @@ LIMIT_COLUMNS = ("limit of", "metric", "expected", "warn", "fail", "tests", "for
 
 
 def by_kind(judged: AcceptanceVerdict) -> list[tuple[str, int, int, int]]:
-    """Return each kind of test with the numbers of those that passed, failed and did not run, in the plan's order."""
+    """Return (kind, passed, failed, not run) for each kind of test, with numbers of tests, in the plan's order."""
     counts = Counter((test.kind, judged.outcomes[test.id].status) for test in judged.plan.tests)
     rows = []
     for kind in dict.fromkeys(test.kind for test in judged.plan.tests):
@@ -34,7 +34,7 @@ def by_kind(judged: AcceptanceVerdict) -> list[tuple[str, int, int, int]]:
 
 
 def limit_rows(plan: AcceptancePlan) -> list[tuple[str, ...]]:
-    """Return every limit of a plan once, with the number of tests or rounds that it holds for (`LIMIT_COLUMNS`)."""
+    """Return a row of ``LIMIT_COLUMNS`` for each different limit of a plan. Its count is that of tests and rounds."""
     # A limit has a mapping and cannot be a key: limits are the same if their texts are.
     counts = Counter((kind, _limit_cells(limit), formula_text(limit)) for kind, limit in _limits(plan))
     return [(kind, *cells, f"{count:,}", formula) for (kind, cells, formula), count in counts.items()]
@@ -52,15 +52,15 @@ def _limit_cells(limit: MetricLimit) -> tuple[str, ...]:
 
 
 def formula_text(limit: MetricLimit) -> str:
-    """Return the formula of a limit with the values of its inputs."""
+    """Return the formula of a limit, then its inputs with their values: numbers first, texts last."""
     numbers = [f"{name} = {value:,.6g}" for name, value in limit.inputs.items() if not isinstance(value, str)]
-    words = [f"{name} = {value}" for name, value in limit.inputs.items() if isinstance(value, str)]
-    inputs = ", ".join(numbers + words)
+    texts = [f"{name} = {value}" for name, value in limit.inputs.items() if isinstance(value, str)]
+    inputs = ", ".join(numbers + texts)
     return "; ".join(part for part in (limit.formula, inputs) if part)
 
 
 def verdict_sentence(judged: AcceptanceVerdict) -> str:
-    """Return the verdict in one sentence, with how much of the plan it rests on."""
+    """Return the verdict in one sentence, with the numbers that it rests on, the level and the fabric."""
     plan = judged.plan
     tests = counted(len(plan.tests), "test")
     about = f"level {plan.level} of fabric {plan.fabric}"
@@ -69,17 +69,17 @@ def verdict_sentence(judged: AcceptanceVerdict) -> str:
     if judged.verdict is VerdictKind.FAILED:
         errors = sum(finding.severity is Severity.ERROR for finding in judged.findings)
         return f"not accepted: {counted(errors, 'finding')}, {about}"
-    ran = sum(outcome.status is not OutcomeStatus.NOT_RUN for outcome in judged.outcomes.values())
-    return f"incomplete: {ran:,} of {tests} ran, {about}"
+    tests_run = sum(outcome.status is not OutcomeStatus.NOT_RUN for outcome in judged.outcomes.values())
+    return f"incomplete: {tests_run:,} of {tests} ran, {about}"
 
 
 def gaps(judged: AcceptanceVerdict) -> list[str]:
-    """Return in sentences what did not run, was not covered or not judged."""
+    """Return a sentence with its code for each thing that did not run, was not covered or was not judged."""
     return [f"{remark.code} {remark.message}" for remark in in_order(judged.diagnostics)]
 
 
 def elements_text(finding: AcceptanceFinding) -> str:
-    """Return the elements that explain a finding: names of one kind together."""
+    """Return the elements that explain a finding as text: the names of each kind together."""
     names_by_kind: dict[str, list[str]] = {}
     for element in finding.elements:
         names_by_kind.setdefault(element.kind, []).append(element.name)
@@ -88,6 +88,7 @@ def elements_text(finding: AcceptanceFinding) -> str:
 
 def acceptance_view(judged: AcceptanceVerdict) -> RenderableType:
     """Return findings with the elements to blame, tests by kind, limits, and the verdict."""
+    # An incomplete acceptance is shown as a warning.
     good = None
     if judged.verdict is not VerdictKind.INCOMPLETE:
         good = judged.verdict is VerdictKind.PASSED
@@ -119,7 +120,7 @@ def _kinds(judged: AcceptanceVerdict) -> RenderableType:
     for kind, *counts in by_kind(judged):
         row: list[str | Text] = [kind]
         for count, style in zip(counts, styles, strict=True):
-            # A color marks that there are such tests.
+            # Only a count of such tests is colored, a zero is not.
             shown_style = style if count else "dim"
             row.append(Text(f"{count:,}", shown_style))
         rows.append(tuple(row))
@@ -127,11 +128,12 @@ def _kinds(judged: AcceptanceVerdict) -> RenderableType:
 
 
 def _limits_table(plan: AcceptancePlan) -> RenderableType:
-    """Return one limit for each kind and metric: the page has all of them."""
-    first: dict[tuple[str, ...], tuple[str, ...]] = {}
+    """Return a table with the first limit of each kind and metric; the page of the report has all limits."""
+    first_rows: dict[tuple[str, ...], tuple[str, ...]] = {}
     for row in limit_rows(plan):
-        first.setdefault(row[:2], row)
-    return table(*LIMIT_COLUMNS, rows=first.values())
+        kind_and_metric = row[:2]
+        first_rows.setdefault(kind_and_metric, row)
+    return table(*LIMIT_COLUMNS, rows=first_rows.values())
 
 
 def acceptance_markdown(judged: AcceptanceVerdict) -> str:
@@ -150,7 +152,7 @@ def acceptance_markdown(judged: AcceptanceVerdict) -> str:
 
 
 def _anomalies(judged: AcceptanceVerdict) -> Iterator[str]:
-    """Yield the findings, and what did not run or was not covered."""
+    """Yield the findings as Markdown, then what did not run or was not covered; "None." without any of them."""
     rows = [
         (code(finding.code), cell(elements_text(finding)), cell(finding.message), cell(finding.fix))
         for finding in judged.findings[:_MOST_SHOWN]

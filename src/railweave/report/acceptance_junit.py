@@ -1,6 +1,6 @@
 """The verdict of an acceptance as JUnit XML for CI systems: a suite of rules, and one for each kind of tests."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator, Sequence
 from xml.etree.ElementTree import Element, SubElement, indent, tostring
 
 from railweave.acceptance.judge.findings import AcceptanceFinding
@@ -11,7 +11,10 @@ from railweave.diagnostics import Severity
 
 
 def acceptance_junit(judged: AcceptanceVerdict) -> str:
-    """Return the document; a test that did not run and a rule that could not be judged are skipped, never passed."""
+    """Return the JUnit document of a verdict: a suite of the rules, then one for each kind of test.
+
+    A test that did not run and a rule that could not be judged are skipped, never passed.
+    """
     root = Element("testsuites", name=f"acceptance of {judged.plan.fabric}, level {judged.plan.level}")
     _add_suite(root, "rules", _rule_cases(judged))
     for kind in dict.fromkeys(test.kind for test in judged.plan.tests):
@@ -37,11 +40,14 @@ def _rule_cases(judged: AcceptanceVerdict) -> Iterator[Element]:
         yield _rule_case(code, states.get(code), rule_errors)
 
 
-def _rule_case(code: str, status: RuleStatus | None, errors: Iterable[AcceptanceFinding]) -> Element:
+def _rule_case(code: str, status: RuleStatus | None, errors: Sequence[AcceptanceFinding]) -> Element:
+    """Return the test case of a rule. It fails with each of the ``errors``, and is skipped if it was not judged."""
     case = Element("testcase", classname="rules", name=code)
     for finding in errors:
         SubElement(case, "failure", message=finding.message).text = finding.fix
-    if not len(case) and status is not None and status.state is not RuleState.JUDGED:
+    if errors or status is None:
+        return case
+    if status.state is not RuleState.JUDGED:
         SubElement(case, "skipped", message=f"{status.state}: {status.reason}")
     return case
 
@@ -49,12 +55,13 @@ def _rule_case(code: str, status: RuleStatus | None, errors: Iterable[Acceptance
 def _test_case(judged: AcceptanceVerdict, test: PlannedTest) -> Element:
     outcome = judged.outcomes[test.id]
     case = Element("testcase", classname=test.kind.value, name=test.id)
-    for measure in outcome.measures:
-        if measure.failed:
-            limit = measure.limit
-            message = f"{limit.metric} {measure.value:,.5g} {limit.unit}, limit {limit.fail:,.5g}"
-            SubElement(case, "failure", message=message)
-    if outcome.status is OutcomeStatus.FAILED and not len(case):
+    failed_measures = [measure for measure in outcome.measures if measure.failed]
+    for measure in failed_measures:
+        limit = measure.limit
+        message = f"{limit.metric} {measure.value:,.5g} {limit.unit}, limit {limit.fail:,.5g}"
+        SubElement(case, "failure", message=message)
+    # Every failed test has a failure: without a measure beyond its limit the remark says why it failed.
+    if outcome.status is OutcomeStatus.FAILED and not failed_measures:
         SubElement(case, "failure", message=outcome.remark)
     if outcome.status is OutcomeStatus.NOT_RUN:
         SubElement(case, "skipped", message=outcome.remark)

@@ -29,8 +29,8 @@ def setup_sections(judged: AcceptanceVerdict) -> Iterator[str]:
     yield "### Configuration of switches\n"
     yield markdown_table(("class", "priority", "queue", "lossless", "ECN", "DSCP"), _class_rows(plan))
     yield "### Configuration of nodes\n"
-    numbers = sorted({test.queue_pairs for test in plan.tests})
-    queue_pairs = listed([str(number) for number in numbers])
+    queue_pair_counts = sorted({test.queue_pairs for test in plan.tests})
+    queue_pairs = listed([str(count) for count in queue_pair_counts])
     tools = "not stated beside the results"
     if judged.tools:
         tools = cell(listed(list(judged.tools)))
@@ -67,7 +67,10 @@ def _yes(is_so: bool) -> str:
 
 
 def repeatability_section(judged: AcceptanceVerdict) -> str:
-    """Return how much each metric varies over the tests of a kind; values are fractions of the expected value."""
+    """Return the Markdown table of how much each metric varies over the tests of a kind.
+
+    The values of different tests are compared as fractions of what each of them expects.
+    """
     fractions: dict[tuple[str, str], list[float]] = defaultdict(list)
     for test in judged.plan.tests:
         for measure in judged.outcomes[test.id].measures:
@@ -83,7 +86,7 @@ def repeatability_section(judged: AcceptanceVerdict) -> str:
 
 
 def _scatter(values: Sequence[float]) -> tuple[str, str]:
-    """Return the mean and the coefficient of variation, which needs two values and a mean other than 0."""
+    """Return the mean and the coefficient of variation in percent. The latter is ``–`` for one value or a mean of 0."""
     average = mean(values)
     variation = "–"
     if len(values) > 1 and average:

@@ -8,7 +8,7 @@ from railweave.wording import compact, counted
 
 
 def alert_lines(alerts: Sequence[AlertChange]) -> Iterator[str]:
-    """Yield a line for each threshold of an alert that has other values, and one for alerts that watch more or less."""
+    """Yield a line for each threshold whose values change, then one for the alerts that gain or lose thresholds."""
     for change in alerts:
         if change.first is not None:
             yield _changed_line(change, change.first)
@@ -29,6 +29,7 @@ def _extent_line(changes: Sequence[AlertChange]) -> str:
 
 def _changed_line(change: AlertChange, first: LimitChange) -> str:
     values = f"{first.before} → {first.after}"
+    # Only the interval of scrapes changes all alerts: such a change has no code.
     if not change.code:
         return f"all {change.changed} alerts change their windows and delays: {first.labels} {values}"
     thresholds = f"{counted(change.changed, 'threshold')} {change.metric}"
@@ -36,12 +37,14 @@ def _changed_line(change: AlertChange, first: LimitChange) -> str:
 
 
 def _place(labels: str) -> str:
-    """Return where a sample is, to be followed by its values: `, such as pod1-leaf1 Ethernet0 queue 3:`."""
-    values = dict(re.findall(r'(\w+)="([^"]*)"', labels))
-    words = [values[label] for label in ("device", "port") if label in values]
-    if "queue" in values:
-        words.append(f"queue {values['queue']}")
-    if not words:
-        # A threshold of the whole fabric.
+    """Return the place that the labels of a sample name, such as ``, such as pod1-leaf1 Ethernet0 queue 3:``.
+
+    The values of the sample follow it in the line. A threshold of the whole fabric has no place, only the colon.
+    """
+    value_of = dict(re.findall(r'(\w+)="([^"]*)"', labels))
+    parts = [value_of[label] for label in ("device", "port") if label in value_of]
+    if "queue" in value_of:
+        parts.append(f"queue {value_of['queue']}")
+    if not parts:
         return ":"
-    return f", such as {' '.join(words)}:"
+    return f", such as {' '.join(parts)}:"

@@ -55,6 +55,7 @@ def replacing(out: Path) -> Iterator[Path]:
 
 
 def _refuse_foreign(out: Path, target: Path) -> None:
+    """Raise RailweaveError if ``target``, the resolved ``out``, is a file or a folder that holds other files."""
     if not target.exists():
         return
     if not target.is_dir():
@@ -66,6 +67,7 @@ def _refuse_foreign(out: Path, target: Path) -> None:
 
 
 def _swap(fresh: Path, target: Path) -> None:
+    """Move the folder ``fresh`` to ``target``, and remove the folder that was there."""
     # A rename replaces an empty folder, but no other.
     if not target.exists() or not any(target.iterdir()):
         fresh.rename(target)
@@ -108,9 +110,9 @@ def write_artifacts(
 ) -> int:
     """Write all artifacts of ``fabric`` into the folder ``out`` and return the number of files.
 
-    The folder is replaced as a whole. ``hosts`` None writes the nodes unless they are very many. ``processes`` is by
-    default one for each core, and one for a small fabric. Raises RailweaveError when ``out`` holds other files or
-    cannot be written, RefusedError if the fabric cannot be configured.
+    The folder is replaced as a whole. ``hosts`` says whether the files of nodes are written; by default they are,
+    unless there are very many. ``processes`` is by default one for each core, and one for a small fabric. Raises
+    RailweaveError when ``out`` holds other files or cannot be written, RefusedError if the fabric cannot be configured.
     """
     if hosts is None:
         hosts = writes_hosts(fabric)
@@ -121,12 +123,13 @@ def write_artifacts(
         (folder / SWITCHES).mkdir()
         if hosts:
             (folder / HOSTS).mkdir()
-        count = processes or processes_for(len(fabric.switches) + host_count, SHARED_ABOVE)
-        if count == 1:
+        if not processes:
+            processes = processes_for(len(fabric.switches) + host_count, SHARED_ABOVE)
+        if processes == 1:
             maker.write(slice(None), slice(host_count), folder)
             _write_fabric(fabric, folder)
         else:
-            _write_shared(maker, folder, count, host_count)
+            _write_shared(maker, folder, processes, host_count)
     # fabric.json, cables.csv and management.csv; config_db.json and frr.conf of each switch.
     files = 2 + 2 * len(fabric.switches)
     if fabric.management is not None:
@@ -146,6 +149,7 @@ def blocks_json(blocks: Iterable[TableRows]) -> bytes:
 
 
 def _block_value(block: TableRows) -> object:
+    """Return the rows of a table as orjson takes them; rows that many switches share are encoded once."""
     if not block.shared:
         return {row.key: row.fields for row in block.rows}
     text = _fragments.get(block)
@@ -189,6 +193,10 @@ class _Maker:
 
 
 def _write_shared(maker: _Maker, folder: Path, processes: int, hosts: int) -> None:
+    """Write all artifacts by several forked processes, and the files of the first ``hosts`` nodes.
+
+    Raises RefusedError with the diagnostics of all processes.
+    """
     fabric = maker.configurator.fabric
     # Before the fork, so that all processes inherit the compiled template.
     maker.configurator.templates.compile(FRR_TEMPLATE)
@@ -237,10 +245,10 @@ def write_hosts(renderer: HostRenderer, hosts: Sequence[Host], folder: Path) -> 
             _write(f"{host_folder}/{name}", content)
         shared = renderer.shared(host)
         written_paths = paths_by_mapping.setdefault(id(shared), {})
-        _link(shared, written_paths, host_folder)
+        _link_shared(shared, written_paths, host_folder)
 
 
-def _link(shared: Mapping[str, bytes], written_paths: dict[str, str], host_folder: str) -> None:
+def _link_shared(shared: Mapping[str, bytes], written_paths: dict[str, str], host_folder: str) -> None:
     """Link the shared files of a node to those already written; write and record those that cannot be linked."""
     for name, content in shared.items():
         path = f"{host_folder}/{name}"

@@ -69,9 +69,9 @@ def line_digest(line: bytes) -> str:
 
 
 def check_chain(data: bytes, head: str = "") -> AuditChain:
-    """Check that each line names the digest of the line before it.
+    """Check that each line of a log names the digest of the line before it, and return the result.
 
-    ``head`` is the digest of a line that must be in the log; empty checks for none.
+    ``head`` is the digest of a line that must be in the log; empty if none has to be.
     """
     links: list[_ChainLink] = []
     digest = ""
@@ -101,20 +101,22 @@ class _ChainLink(NamedTuple):
 
 
 def _chain_faults(links: Sequence[_ChainLink], unchained: int) -> Iterator[str]:
-    """Yield the faults of the chain behind the first ``unchained`` lines."""
-    for index, link in enumerate(links):
-        if index < unchained or link.is_whole:
+    """Yield a sentence for each line behind the first ``unchained`` ones that breaks the chain."""
+    for number, link in enumerate(links, start=1):
+        if number <= unchained or link.is_whole:
+            continue
+        if link.named_digest is not None:
+            yield f"line {number} does not follow line {number - 1}: a line was changed, removed or inserted"
             continue
         # A line that was cut short by a lost machine is no fault: the next line names it as it is.
-        is_torn = link.named_digest is None and index + 1 < len(links) and links[index + 1].is_whole
-        if link.named_digest is not None:
-            yield f"line {index + 1} does not follow line {index}: a line was changed, removed or inserted"
-        elif not is_torn:
-            yield f"line {index + 1} is not an entry, or was changed"
+        next_links = links[number : number + 1]
+        is_torn = any(next_link.is_whole for next_link in next_links)
+        if not is_torn:
+            yield f"line {number} is not an entry, or was changed"
 
 
 def _named_digest(line: bytes) -> str | None:
-    """Return the digest of the line before, as a line names it; None if it names none."""
+    """Return the digest that a line names for the line before it, or None if it names none."""
     digest = Record.of_line(line).values.get("previous")
     if isinstance(digest, str):
         return digest
@@ -136,9 +138,9 @@ def chain_view(log: AuditLog) -> RenderableType:
 
 
 def read_audit(data: bytes, head: str = "") -> AuditLog:
-    """Return the entries of a log; a line cut short by a lost machine is counted and left out.
+    """Return the entries of a log, and the result of the check of its chain.
 
-    ``head`` is the digest of a line that must be there.
+    A line cut short by a lost machine is only counted. ``head`` is the digest of a line that must be in the log.
     """
     # A torn line may end within a character.
     lines = data.decode("utf-8", errors="replace").splitlines()
@@ -195,7 +197,7 @@ def audit_json(log: AuditLog) -> dict[str, Any]:
 
 
 def _entry_json(entry: AuditEntry) -> dict[str, Any]:
-    # Both lines have these: the times get names of their own, the others say nothing of the deployment.
+    # Both lines of a deployment have these: their times get names of their own, the others do not describe it.
     hidden = ("event", "at", "previous")
     record = {**entry.begun, **entry.ended}
     return {
