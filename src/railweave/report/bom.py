@@ -95,6 +95,7 @@ def write_csv(bill: Bill, path: Path) -> None:
 
 def bom_view(bill: Bill) -> RenderableType:
     """Return the parts in a table with their prices, then totals and remarks."""
+    # The bill of several fabrics has all of their names.
     fabrics = "Fabrics" if "," in bill.fabric else "Fabric"
     title = f"{fabrics} {bill.fabric}: bill of materials"
     if bill.against:
@@ -242,6 +243,7 @@ def _price(price: Decimal | None) -> str:
 
 
 def _cells(bill: Bill, line: BillLine, *, with_spares: bool) -> list[str]:
+    """Return the cells of a part below the columns of `_parts_table`."""
     sign = _sign(bill)
     cells = [f"{line.quantity:{sign},}"]
     if with_spares:

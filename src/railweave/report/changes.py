@@ -27,17 +27,17 @@ def subject(group: ChangeGroup) -> str:
         if group.uniform and len(group.keys) == 1:
             return f"frr {context}: {group.keys[0]}"
         return f"frr {context}: {counted(len(group.keys), 'line')}"
-    rows = f"{group.table}|{_rows(group.keys)}"
+    rows = f"{group.table}|{_keys_text(group.keys)}"
     if group.field is None:
         return rows
     return f"{rows} {group.field}"
 
 
-def _rows(keys: Sequence[str]) -> str:
+def _keys_text(keys: Sequence[str]) -> str:
     """Return the keys of rows in short, such as ``E0…24 and 9 more|3-4``.
 
-    Of many ports the first ones are named, followed once by the queues that all of them have; neighboring queues are
-    joined. Where ports differ in their queues only the first key is named.
+    If there are many, the first ports are named, and then the queues that all ports have, neighboring queues as a
+    range. Only the first key is named if ports differ in their queues.
     """
     if len(keys) <= _FEW:
         return compact(keys, _FEW)
@@ -49,10 +49,11 @@ def _rows(keys: Sequence[str]) -> str:
         common_tails = list(spans_of(map(int, first_tails)))
     if not have_same_tails or len(common_tails) > _FEW:
         return f"{keys[0]} and {len(keys) - 1:,} more"
-    named_heads = 1
+    # Of many ports only the first run of neighbors is named.
+    named_runs = 1
     if len(tails_by_head) <= _FEW:
-        named_heads = _FEW
-    heads = compact(tails_by_head, named_heads)
+        named_runs = _FEW
+    heads = compact(tails_by_head, named_runs)
     # Keys of one part, such as those of PORT, have an empty tail.
     if not any(common_tails):
         return heads
@@ -69,29 +70,30 @@ def _tails(keys: Iterable[str]) -> dict[str, list[str]]:
 
 
 def effect(group: ChangeGroup) -> str:
-    """Return ``before → after`` if all changes of the group have the same, else the first few changes."""
+    """Return ``before → after`` if all changes of a group have the same values, else the first few changes."""
     if group.table == FRR_TABLE:
-        if group.op is Op.UPDATE:
-            return _replaced_lines(group)
-        if group.uniform and len(group.keys) == 1:
-            # The subject is the line itself.
-            return ""
-        lines = dict.fromkeys(change.field or "" for change in group.samples)
-        return _first(list(lines), len(group.keys))
+        return _frr_effect(group)
     if not group.uniform:
         return _first([sample_text(change) for change in group.samples], group.count)
     return _value_text_of(group.samples[0])
 
 
-def _replaced_lines(group: ChangeGroup) -> str:
-    """Return the values before and after of the FRR lines of a group."""
-    if group.uniform and len(group.keys) == 1:
-        return _line_values(group.samples[0])
-    return _first([f"{change.field} {_line_values(change)}" for change in group.samples], group.count)
+def _frr_effect(group: ChangeGroup) -> str:
+    """Return the first few FRR lines of a group, with their values before and after if they are replaced."""
+    is_one_line = group.uniform and len(group.keys) == 1
+    if group.op is Op.UPDATE:
+        if is_one_line:
+            return _line_values(group.samples[0])
+        return _first([f"{change.field} {_line_values(change)}" for change in group.samples], group.count)
+    # A single line that is added or removed is already the subject of the group.
+    if is_one_line:
+        return ""
+    lines = dict.fromkeys(change.field or "" for change in group.samples)
+    return _first(list(lines), len(group.keys))
 
 
 def _line_values(change: Change) -> str:
-    """Return what follows the setting in the line before and after; the whole lines if the setting is not in front."""
+    """Return ``before → after`` of an FRR line, without the name of the setting if both lines begin with it."""
     setting = f"{change.field} "
     before = str(change.before)
     after = str(change.after)
@@ -110,7 +112,7 @@ def provisioned(provisioning: Provisioning) -> str:
 
 
 def _first(samples: list[str], total: int) -> str:
-    """Return as many samples as fit in a short text, one at least, and how many more there are."""
+    """Return as many samples as fit in a short text, at least one, and how many of ``total`` are not shown."""
     shown = samples[:1]
     for sample in samples[1:]:
         if len("; ".join([*shown, sample])) > _LONGEST:
@@ -161,10 +163,10 @@ def change_line(change: Change) -> str:
         if shown.op is Op.UPDATE:
             line += f" {_line_values(shown)}"
         return line
-    subject = f"{shown.table}|{shown.key}"
+    place = f"{shown.table}|{shown.key}"
     if shown.field is not None:
-        subject += f" {shown.field}"
-    return f"{glyph} {subject} {change_text(shown, None)}".rstrip()
+        place += f" {shown.field}"
+    return f"{glyph} {place} {change_text(shown, None)}".rstrip()
 
 
 def devices(group: ChangeGroup | Provisioning) -> str:

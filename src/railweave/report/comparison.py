@@ -125,7 +125,7 @@ def comparison_view(comparison: Comparison) -> RenderableType:
 
 
 def left_out(comparison: Comparison) -> list[str]:
-    """Return the costs that are not stated of some design, and why, each once."""
+    """Return a line for each cost that some design leaves out, with the reason; equal lines are not repeated."""
     lines = []
     for alternative in comparison.alternatives:
         if alternative.ownership is not None:

@@ -109,7 +109,7 @@ def deploy_view(result: DeployResult) -> RenderableType:
 
 
 def _headline(result: DeployResult) -> Text:
-    """Return the verdict: how far it came, or how many devices were changed and how many were right before."""
+    """Return the result as a line: how far a deployment came before it stopped, or the numbers of devices by outcome."""
     if result.result is Result.STOPPED:
         return Text.assemble(("✗ stopped", "bold red"), f"{_how_far(result.progress)}: ", result.stopped_by)
     state = "as intended"
@@ -120,25 +120,25 @@ def _headline(result: DeployResult) -> Text:
     changed = _changed(result)
     # The rollout's own work is named first.
     names = sorted(result.devices, key=lambda name: name not in changed)
-    done = f"done: {_counts(result, names)}"
+    sentence = f"done: {_counts(result, names)}"
     if result.progress.saved:
-        done += f"; saved the running configuration of {compact(result.progress.saved)}"
-    return verdict(not result.progress.failed, done)
+        sentence += f"; saved the running configuration of {compact(result.progress.saved)}"
+    return verdict(not result.progress.failed, sentence)
 
 
 def _unchanged(result: DeployResult, state: str) -> str:
-    """Return the state of the devices; those that were not read are only counted."""
-    read = len(result.names(Outcome.NEW))
-    unread = len(result.devices) - read - len(result.behind)
-    if not read and unread:
-        return f"nothing is known of what runs, {unread} not read"
-    if not unread and not result.behind:
+    """Return how many devices are in ``state``, left behind by the limit, and not read."""
+    read_count = len(result.names(Outcome.NEW))
+    unread_count = len(result.devices) - read_count - len(result.behind)
+    if not read_count and unread_count:
+        return f"nothing is known of what runs, {unread_count} not read"
+    if not unread_count and not result.behind:
         return f"every device is {state}"
-    sentence = f"{counted(read, 'device')} {state}"
+    sentence = f"{counted(read_count, 'device')} {state}"
     if result.behind:
         sentence += f", {len(result.behind)} outside of the limit {_BEHIND}"
-    if unread:
-        sentence += f", {unread} not read"
+    if unread_count:
+        sentence += f", {unread_count} not read"
     return sentence
 
 
@@ -149,13 +149,13 @@ def _how_far(progress: Progress) -> str:
 
 
 def _waves(result: DeployResult) -> FittingTable:
-    """Return a row for the waves that are done, one for the wave that stopped, one for those that were not started."""
+    """Return a table: a row for the waves that are done, one for the wave that stopped, one for those not started."""
     waves = result.progress.waves
-    done = result.progress.waves_done
+    done_end = result.progress.waves_done
     # A rollout stops in the first wave that is not done; those behind it were not started.
-    stopped_end = done + 1
+    stopped_end = done_end + 1
     rows = []
-    for start, end in ((0, done), (done, stopped_end), (stopped_end, len(waves))):
+    for start, end in ((0, done_end), (done_end, stopped_end), (stopped_end, len(waves))):
         names = [name for wave in waves[start:end] for name in wave]
         if not names:
             continue
@@ -176,10 +176,10 @@ def _counts(result: DeployResult, names: Sequence[str]) -> str:
         if name in undone:
             counts["rolled back with its wave"] += 1
         elif name in result.devices:
-            counts[_outcome_words(result, name, is_changed=name in changed)] += 1
+            counts[_outcome_label(result, name, is_changed=name in changed)] += 1
         else:
             counts[OUTCOME_TEXT[Outcome.NOT_ATTEMPTED]] += 1
-    return ", ".join(f"{count} {words}" for words, count in counts.items())
+    return ", ".join(f"{count} {label}" for label, count in counts.items())
 
 
 def _changed(result: DeployResult) -> frozenset[str]:
@@ -187,11 +187,12 @@ def _changed(result: DeployResult) -> frozenset[str]:
     return frozenset(name for wave in result.progress.waves for name in wave)
 
 
-def _outcome_words(result: DeployResult, name: str, *, is_changed: bool) -> str:
-    """Return what a device's outcome is called: one that the plan does not change was not committed by this rollout."""
+def _outcome_label(result: DeployResult, name: str, *, is_changed: bool) -> str:
+    """Return the outcome of a device in words. ``is_changed`` says whether the plan changes the device."""
     if name in result.behind:
         return _BEHIND
     outcome = result.devices[name].outcome
+    # A device that the plan does not change was not committed by this rollout.
     if outcome is Outcome.NEW and not is_changed:
         return "already as before" if result.of else "already as intended"
     if result.of:
@@ -200,7 +201,7 @@ def _outcome_words(result: DeployResult, name: str, *, is_changed: bool) -> str:
 
 
 def _outcomes(result: DeployResult) -> FittingTable:
-    """Return a row for each outcome and error, with all devices that share both."""
+    """Return a table with a row for each outcome and error, which names all devices that share both."""
     changed = _changed(result)
     rows = []
     for outcome in Outcome:
@@ -211,26 +212,30 @@ def _outcomes(result: DeployResult) -> FittingTable:
             devices = f"{compact(group.devices)} ({len(group.devices)})"
             if group.error and len(group.devices) == 1:
                 devices = group.devices[0]
-            rows.append((Text(group.words, style=_STYLES[outcome]), devices, group.error))
+            rows.append((Text(group.label, style=_STYLES[outcome]), devices, group.error))
     return table("outcome", "devices", "error", rows=rows)
 
 
 class _OutcomeGroup(NamedTuple):
     """Devices of one outcome that are one row."""
 
-    words: str
+    # The outcome in words.
+    label: str
     error: str
     devices: list[str]
 
 
 def _outcome_groups(result: DeployResult, outcome: Outcome, changed: frozenset[str]) -> list[_OutcomeGroup]:
-    """Return the devices of an outcome in groups: a common cause, such as a refused login, is one of them."""
+    """Return the devices of an outcome in groups with the same label and error.
+
+    Errors with a common cause, such as a refused login, count as the same.
+    """
     errors = {name: result.devices[name].error for name in result.names(outcome)}
     groups = []
     for error, names in by_reason(errors).items():
-        devices_by_words: dict[str, list[str]] = {}
+        devices_by_label: dict[str, list[str]] = {}
         for name in names:
-            words = _outcome_words(result, name, is_changed=name in changed)
-            devices_by_words.setdefault(words, []).append(name)
-        groups += [_OutcomeGroup(words, error, devices) for words, devices in devices_by_words.items()]
+            label = _outcome_label(result, name, is_changed=name in changed)
+            devices_by_label.setdefault(label, []).append(name)
+        groups += [_OutcomeGroup(label, error, devices) for label, devices in devices_by_label.items()]
     return groups

@@ -54,9 +54,9 @@ def _view(diagnostic: Diagnostic, files: dict[str, str]) -> Iterable[RenderableT
 
 
 def _source(diagnostic: Diagnostic, files: dict[str, str]) -> Iterable[Text]:
-    """Yield the source line of a diagnostic, and a caret below the column that it names."""
+    """Yield the source line of a diagnostic, and a caret below the column that it names; nothing without the line."""
     where = diagnostic.where
-    line = _line(where, files)
+    line = _source_line(where, files)
     if line is None:
         return
     number = str(where.line)
@@ -67,8 +67,11 @@ def _source(diagnostic: Diagnostic, files: dict[str, str]) -> Iterable[Text]:
         yield Text.assemble((f"  {' ' * len(number)} | ", "dim"), lead, ("^", _STYLES[diagnostic.severity]))
 
 
-def _line(where: Where, files: dict[str, str]) -> str | None:
-    """Return a source line without its secrets; None if it is not known, too long to help or not to be shown."""
+def _source_line(where: Where, files: dict[str, str]) -> str | None:
+    """Return the source line at ``where`` without its secrets.
+
+    None if it is unknown, too long to help or must not be shown. Files that are read are added to ``files``.
+    """
     name = where.file
     if not where.line:
         return None

@@ -145,10 +145,10 @@ def named_schema(asked: str) -> dict[str, Any]:
     name = schema_name(asked)
     if name in schema_names():
         return schema(name)
-    near = get_close_matches(asked, ("intent", *COMMANDS, ERROR), 1)
+    similar_names = get_close_matches(asked, ("intent", *COMMANDS, ERROR), 1)
     fix = "`railweave schema` lists them"
-    if near:
-        fix = f"did you mean `{near[0]}`? {fix}"
+    if similar_names:
+        fix = f"did you mean `{similar_names[0]}`? {fix}"
     raise UsageError(f"no schema is named {asked!r}: {fix}")
 
 

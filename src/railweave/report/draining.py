@@ -18,7 +18,10 @@ _MOST_FAILED = 10
 def intention_view(
     targets: Sequence[DrainTarget], drained: Mapping[str, tuple[str, ...]], uplinks_left_percent: float
 ) -> RenderableType:
-    """Return which links a drain takes out of use, and which uplinks remain for the traffic."""
+    """Return the links that a drain takes out of use, and the share of uplinks that remains for the traffic.
+
+    ``drained`` maps a switch to the peers that it is drained towards already, or to ``WHOLE``.
+    """
     lines = []
     for target in targets:
         links = counted(len(target.links), "link")
@@ -26,18 +29,21 @@ def intention_view(
         if target.whole:
             scope = f"the whole switch, {links},"
         line = f"{target.device}: {scope} will be de-preferred by all neighbors (graceful shutdown)"
-        already = drained.get(target.device, ())
-        if already == WHOLE:
+        drained_peers = drained.get(target.device, ())
+        if drained_peers == WHOLE:
             line += "; drained already"
-        elif already:
-            line += f"; drained already: {first_few(already)}"
+        elif drained_peers:
+            line += f"; drained already: {first_few(drained_peers)}"
         lines.append(Text(line))
     lines.append(Text(f"sessions and routes stay; the worst switch keeps {uplinks_left_percent:g}% of its uplinks"))
     return Group(*lines)
 
 
 def drain_view(results: Sequence[DrainResult], requested: int, *, intent: str, target: str) -> RenderableType:
-    """Return the result of each switch, and the command that undoes it."""
+    """Return a line with the result of each switch and the command that undoes it.
+
+    A last line counts those of the ``requested`` switches that were not started.
+    """
     lines = []
     for result in results:
         undrain = command_line("undrain", result.device, intent=intent, target=target)

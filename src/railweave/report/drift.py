@@ -80,9 +80,9 @@ def headline(drift: Drift) -> str:
 
 
 def _limits(drift: Drift, unanswered: Sequence[str]) -> str:
-    """Return the clauses that limit the headline: devices of which nothing, or not everything, could be compared.
+    """Return the clauses that limit the headline: which devices could not be compared, or not completely.
 
-    The daemons of ``unanswered`` devices do not report what they apply.
+    ``unanswered`` are the devices whose daemons do not report what they apply.
     """
     plan = drift.plan
     clauses = ""
@@ -98,9 +98,9 @@ def _limits(drift: Drift, unanswered: Sequence[str]) -> str:
 
 
 def _differences(drift: Drift) -> str:
-    """Return the numbers of differences and of devices with any, among those that could be read."""
+    """Return how many differences there are, and on how many of the devices that could be read."""
     devices = drift.plan.devices
-    read = len(devices) - len(drift.unread)
+    read_count = len(devices) - len(drift.unread)
     drifted = 0
     differences = shown_summary(drift.plan).total
     for device in devices.values():
@@ -109,7 +109,7 @@ def _differences(drift: Drift) -> str:
         differences += without_edit
         if without_edit or device.state is DeviceState.CHANGED:
             drifted += 1
-    return f"drift, {counted(differences, 'difference')} on {drifted} of {read} devices"
+    return f"drift, {counted(differences, 'difference')} on {drifted} of {read_count} devices"
 
 
 def drift_view(drift: Drift) -> RenderableType:
@@ -127,7 +127,7 @@ def drift_view(drift: Drift) -> RenderableType:
 
 
 def _groups(drift: Drift) -> RenderableType | None:
-    """Return a table of the differences, all those of a first provisioning in one row; None without any."""
+    """Return a table of the differences, or None if there are none. A first provisioning is one row."""
     rows: list[tuple[Text | str, ...]] = []
     for group in group_changes(drift.plan):
         difference = Text(_WORDS[group.op], style=_STYLES[group.op])
@@ -172,7 +172,8 @@ def drift_markdown(drift: Drift) -> str:
         lines.append(f"{FIRST}: {cell(devices(provisioning))}: {provisioned(provisioning)}\n")
     if len(groups) > _MOST_LINES:
         lines.append(f"and {len(groups) - _MOST_LINES} groups more\n")
-    rules = (f"**{remark.severity.value}**: {cell(remark.message)} ({remark.where})" for remark in remarks(drift))
-    lines += markdown_list([*rules, *map(cell, _notes(drift))], _MOST_LINES)
+    items = [f"**{remark.severity.value}**: {cell(remark.message)} ({remark.where})" for remark in remarks(drift)]
+    items += map(cell, _notes(drift))
+    lines += markdown_list(items, _MOST_LINES)
     # 100 characters are left for what a pipeline adds.
     return clipped("\n".join(lines).rstrip() + "\n", LIMIT_CHARS - 100)
