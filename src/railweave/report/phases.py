@@ -51,7 +51,8 @@ def phases_view(phases: Sequence[Phase], base: str) -> RenderableType:
 
 
 def _actor(phase: Phase) -> str:
-    """Return who does a phase: switches are drained by railweave alone, nodes also by people."""
+    """Return who does a phase. Railweave alone drains switches; to drain nodes takes people, too."""
+    # The leaving devices of a phase are all switches or all nodes.
     if phase.is_drain and phase.leaving[0] in phase.fabric.switch_of:
         return "railweave"
     return _BY[phase.kind]
@@ -72,7 +73,7 @@ def cables_view(
 ) -> RenderableType:
     """Return the cables to move in a phase, all or only the ``missing`` ones, and the command that checks them.
 
-    ``simulated``: a simulator's cables, which a command moves.
+    ``simulated`` cables are those of a simulator, which a command moves instead of people.
     """
     cables = phase.cables
     if missing is not None:
@@ -141,7 +142,10 @@ def nodes_text(waiting: Waiting, base: str) -> str:
         step = f"  phase {node_phase.number}: {node_phase.title} ({node_words(node_phase)})"
         if node_phase.drops:
             step += _ENDED
-        lines.append(step + _window(node_phase, "; "))
+        warning = _roce_warning(node_phase)
+        if warning:
+            step += f"; {warning}"
+        lines.append(step)
     closing = "The switches serve the nodes in all these phases."
     if waiting.following:
         closing += f" Then: {stated_command(base)}"
@@ -161,20 +165,20 @@ def out_of_use_view(phase: Phase) -> RenderableType:
     return verdict(True, f"out of use: {first_few(phase.leaving)}")
 
 
-def _window(phase: Phase, before: str) -> str:
-    """Return a warning about connections between nodes with RoCE packets of two sizes; empty if all have one size."""
+def _roce_warning(phase: Phase) -> str:
+    """Return a warning that nodes with RoCE packets of two sizes may not connect; empty if a phase keeps the size."""
     if phase.roce_mtu_bytes is None:
         return ""
     old_bytes, new_bytes = phase.roce_mtu_bytes
     return (
-        f"{before}until all nodes have done this phase, connections that rdma_cm opens between a changed and an"
+        "until all nodes have done this phase, connections that rdma_cm opens between a changed and an"
         f" unchanged node may fail: RoCE packets go from {old_bytes} to {new_bytes} bytes, and the smaller end refuses"
         " the larger; start no job across both meanwhile"
     )
 
 
 def node_words(phase: Phase) -> str:
-    """Describe the values that GPU nodes accept and send in a phase, as far as they change."""
+    """Return the marking and the MTU that GPU nodes accept and send in a phase, as far as these change."""
     accepts, sends = phase.node_values
     parts = []
     if "marking" in phase.values:
@@ -203,7 +207,7 @@ def _sent_marking(phase: Phase) -> Iterator[str]:
     before = marking(phase.was.sends.policies.classes)
     if before is None or before.cnp_dscp == sent.cnp_dscp:
         return
-    # Congestion notification packets (CNP) answer marked packets, with a DSCP of their own or without.
+    # Congestion notification packets (CNP) answer marked packets; they may have no DSCP of their own.
     if sent.cnp_dscp is None:
         yield "notifications with no DSCP of their own"
     else:
@@ -234,7 +238,7 @@ def phases_json(phases: Sequence[Phase]) -> dict[str, Any]:
 
 
 def cable_json(cable: CableMove) -> dict[str, Any]:
-    """Return one cable."""
+    """Return a cable to move as JSON; members that say what a phase changes are left out where nothing changes."""
     document = dict(as_json(cable))
     for optional in ("stays_after", "media_before"):
         if document[optional] is None:
@@ -260,20 +264,16 @@ def _waiting_json(result: PhasedResult) -> dict[str, Any] | None:
     waiting = result.waiting
     if waiting is None:
         return None
-    # For nodes and jobs; empty if no phase follows.
-    next_command = ""
-    if waiting.following:
-        next_command = stated_command(result.base)
     if waiting.cables:
         reason = "cables"
         next_command = verify_command(waiting.phase, result.base)
     elif waiting.proofs:
         reason = "removal"
         next_command = command_line("deploy", "--from", result.base)
-    elif waiting.nodes:
-        reason = "nodes"
     else:
-        reason = "jobs"
+        reason = "nodes" if waiting.nodes else "jobs"
+        # Without a following phase nothing is left to continue with.
+        next_command = stated_command(result.base) if waiting.following else ""
     return {
         **_named(waiting.phase),
         "for": reason,
@@ -312,7 +312,7 @@ def work_order(phases: Sequence[Phase], base: str) -> str:
 
 
 def _phase_lines(phase: Phase, base: str, phases: Sequence[Phase]) -> list[str]:
-    """Return the boxes to tick of a phase; ``phases`` are all phases of its change."""
+    """Return the lines of a phase with a box to tick each; ``phases`` are all phases of its change."""
     lines = []
     options: list[str | int] = ["--from", base, "--phase", phase.number]
     if phase.drops:
@@ -341,7 +341,7 @@ def _phase_lines(phase: Phase, base: str, phases: Sequence[Phase]) -> list[str]:
 
 def _warning_lines(phase: Phase) -> list[str]:
     """Return the warning above the boxes of a phase of the GPU nodes, if there is one."""
-    warning = _window(phase, "")
+    warning = _roce_warning(phase)
     if not warning:
         return []
     return [cell(_sentence(warning)), ""]
@@ -358,6 +358,7 @@ def _cable_line(cable: CableMove) -> str:
 
 
 def _destination(cable: CableMove) -> str:
+    """Return the place of a cable's moving end after the phase."""
     if cable.after is None:
         return "taken out"
     if cable.is_exchanged:
@@ -366,14 +367,14 @@ def _destination(cable: CableMove) -> str:
 
 
 def _medium(cable: CableMove) -> str:
-    """Return the medium, with the one that it replaces."""
+    """Return the medium of a cable, and the medium that it replaces if there is one."""
     if cable.media_before is None:
         return cable.media
     return f"{cable.media} in place of {cable.media_before}"
 
 
 def _fixed_end(cable: CableMove) -> str:
-    """Return the end of a cable that stays plugged in, with its name after the phase if the phase changes that."""
+    """Return the end of a cable that keeps its port; if both ends move, the old and the new port of the lower one."""
     if cable.stays_after is None:
         return rack(cable.stays)
     return f"{rack(cable.stays)}, now {rack(cable.stays_after)}"

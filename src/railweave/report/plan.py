@@ -134,7 +134,7 @@ def _totals(plan: Plan) -> Text:
 
 
 def _states(plan: Plan, *, with_zeros: bool = False) -> str:
-    """Return the numbers of devices by state, those of 0 only if asked for."""
+    """Return the numbers of devices by state; a number of 0 is left out unless ``with_zeros``."""
     counts = []
     for state in DeviceState:
         count = len(plan.names(state))
@@ -190,7 +190,7 @@ def _changes_of_running(groups: Sequence[ChangeGroup]) -> Iterable[str]:
 
 
 def _order(plan: Plan) -> str:
-    """Return the waves, folded if there are many, what is drained, and the policy of a disruptive rollout."""
+    """Return the waves, folded if there are many, then what is drained, and the policy if the plan is disruptive."""
     # "1. " would begin a list of markdown, which numbers its items by itself.
     waves = [f"- {cell(line.replace('. ', ': ', 1))}" for line in wave_lines(plan)]
     title = f"Order: {counted(len(plan.waves), 'wave')}"
@@ -240,7 +240,7 @@ def _foot(plan: Plan) -> str:
 
 
 def _reasons(groups: Iterable[ChangeGroup], room_chars: int) -> str:
-    """Return why the rows are there, folded; nothing if there is no room for it."""
+    """Return a folded list of the reasons of changed rows; empty without reasons, or if it needs more room."""
     reasons = dict.fromkeys((group.table, group.reason) for group in groups if group.reason)
     if not reasons:
         return ""
@@ -252,7 +252,7 @@ def _reasons(groups: Iterable[ChangeGroup], room_chars: int) -> str:
 
 
 def _details(plan: Plan, room_chars: int) -> str:
-    """Return every change, folded by device; if that is too much, those of one device of each kind as an example."""
+    """Return every change, folded by device. If they need more room, one device of each kind is the example."""
     changes_by_device = {name: shown_changes(plan, name) for name in plan.deltas}
     all_blocks = _blocks(changes_by_device, room_chars)
     if all_blocks is not None:

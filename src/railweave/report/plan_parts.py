@@ -44,8 +44,10 @@ class RoleDisruption:
 
 
 def disruption_by_role(plan: Plan) -> tuple[RoleDisruption, ...]:
-    """Return the worst disruption of each changed device, gathered by role; the worst first, those that
-    are provisioned for the first time last."""
+    """Return the changed devices, gathered by their role and their worst disruption, the worst first.
+
+    Devices that are provisioned for the first time are gathered apart, and come last.
+    """
     # By role, worst disruption, and whether the devices are provisioned for the first time.
     names_by_kind: dict[tuple[str, Disruption, bool], list[str]] = {}
     for name, delta in plan.deltas.items():
@@ -60,6 +62,7 @@ def disruption_by_role(plan: Plan) -> tuple[RoleDisruption, ...]:
 
 
 def _role_disruption(plan: Plan, role: str, worst: Disruption, names: Sequence[str], *, fresh: bool) -> RoleDisruption:
+    """Return the row of the devices ``names``, which share their role and their worst disruption."""
     words = FRESH_WORDS
     if not fresh:
         words = _impact(plan, worst, names)
@@ -76,7 +79,7 @@ def _role_disruption(plan: Plan, role: str, worst: Disruption, names: Sequence[s
 
 
 def _impact(plan: Plan, worst: Disruption, names: Sequence[str]) -> str:
-    """Return the worst-case impact of the changes of these devices, and which links lose traffic undrained."""
+    """Return the worst-case impact of the changes of some devices in words, and which links lose traffic undrained."""
     undrained = unprotected(plan, names)
     if undrained and worst is Disruption.NONE:
         return undrained
@@ -153,11 +156,11 @@ def device_remarks(plan: Plan) -> Iterator[Remark]:
     if unanswered:
         text = f"unknown: what SONiC's daemons apply on {compact(unanswered)}: their databases do not answer"
         yield Remark(text, "yellow")
-    yield from _kept(plan)
+    yield from _ineffective_removals(plan)
 
 
-def _kept(plan: Plan) -> Iterator[Remark]:
-    """Yield remarks on removals without effect: rows without a method, and removals that daemons ignore."""
+def _ineffective_removals(plan: Plan) -> Iterator[Remark]:
+    """Yield a remark for each kind of row that stays: no method removes it, or daemons ignore its removal."""
     devices_by_row: dict[tuple[str, str], list[str]] = {}
     for name, device in plan.devices.items():
         for row in device.difference.kept:
@@ -169,7 +172,7 @@ def _kept(plan: Plan) -> Iterator[Remark]:
 
 
 def _without_rollback(plan: Plan) -> Iterator[Remark]:
-    """Yield remarks on additions that a rollback cannot undo, because daemons ignore their removal."""
+    """Yield a remark for each kind of addition that a rollback cannot undo, because daemons ignore its removal."""
     for (place, why), names in _devices_by_reason(plan, keeps_what_came).items():
         yield Remark(f"no rollback: {place} on {compact(names)}: {why}", "yellow")
 
@@ -183,13 +186,16 @@ class _PlaceReason(NamedTuple):
 
 
 def _devices_by_reason(plan: Plan, why_of: Callable[[Change], str]) -> dict[_PlaceReason, list[str]]:
-    """Return the running switches with changes for which ``why_of`` has a reason, by the place and that reason."""
+    """Return switches by the reasons that ``why_of`` has for their changes; it returns an empty text without a reason.
+
+    Switches that are provisioned for the first time or reload are left out.
+    """
     # Switches of one role often share a delta: the reasons of each are looked up once.
     reasons_by_delta: dict[int, list[_PlaceReason]] = {}
     devices: dict[_PlaceReason, list[str]] = {}
     for name, delta in plan.deltas.items():
+        # After a reload every daemon starts from the rows, and ignores none of them.
         if plan.devices[name].difference.unprovisioned or delta.reloads:
-            # After a reload every daemon starts from the rows, and ignores none of them.
             continue
         if id(delta) not in reasons_by_delta:
             reasons_by_delta[id(delta)] = _reasons(delta, why_of)
@@ -210,7 +216,7 @@ def _reasons(delta: Iterable[Change], why_of: Callable[[Change], str]) -> list[_
 
 
 def _limit_remarks(plan: Plan) -> Iterator[Remark]:
-    """Yield which switches a limited plan may change, and which stay behind the intent because of that."""
+    """Yield remarks on the switches that a limited plan may change, and on those that stay behind the intent."""
     if plan.since:
         yield _since_remark(plan)
         return
@@ -226,6 +232,7 @@ def _limit_remarks(plan: Plan) -> Iterator[Remark]:
 
 
 def _since_remark(plan: Plan) -> Remark:
+    """Return the remark on a plan that read only some switches: the others have the configuration of ``plan.since``."""
     read = compact(plan.limit) or "no switch"
     return Remark(f"read: {read}; not read, with the configuration of {plan.since}: {compact(plan.behind)}", "yellow")
 
@@ -279,7 +286,10 @@ def _drained_link_remarks(plan: Plan) -> Iterator[Remark]:
 
 
 def _not_applied(plan: Plan) -> Iterator[Remark]:
-    """Yield remarks on values that daemons did not apply: CONFIG_DB is as intended, so a deployment writes nothing."""
+    """Yield a remark with a remedy for each value that daemons did not apply.
+
+    CONFIG_DB has these values as intended, so a deployment would write nothing.
+    """
     for name, device in plan.devices.items():
         for unapplied in device.reading.unapplied:
             remedy = taken_again_by(unapplied.row, unapplied.field, unapplied.configured)
@@ -287,7 +297,10 @@ def _not_applied(plan: Plan) -> Iterator[Remark]:
 
 
 def _moved_cable_lines(plan: Plan, most: int) -> tuple[str, ...]:
-    """Return a line for each cable that has to be moved, and how to move them without taking all links of a leaf."""
+    """Return a line for each cable to move, up to ``most``, then the commands that move them a few at a time.
+
+    The cables beyond ``most`` are only counted. Without a cable to move there is no line.
+    """
     moved = [cable for cable in changed_cables(plan) if cable.op is Op.UPDATE]
     if not moved:
         return ()
@@ -312,7 +325,7 @@ def cable_counts(cables: Iterable[CableChange]) -> str:
 
 
 def cable_lines(plan: Plan, most: int) -> Iterator[str]:
-    """Yield a line for the cables that are removed and one for those that are added, with the first of them."""
+    """Yield a line for the cables that are removed and one for those that are added; each names the first ``most``."""
     for op in (Op.REMOVE, Op.ADD):
         # A removed cable has an upper end before, an added one after the change.
         ends = [f"{cable.lower} – {cable.before or cable.after}" for cable in changed_cables(plan) if cable.op is op]
@@ -354,7 +367,7 @@ class _WaveKind:
 
 
 def wave_lines(plan: Plan) -> tuple[str, ...]:
-    """Return a line for each run of waves of one kind: their numbers, their devices, how they are changed."""
+    """Return a line for each run of waves of one kind, with their numbers, devices, disruption and drains."""
     lines = []
     first_number = 1
     # Only neighboring waves share a line: the lines are the order of the rollout.
@@ -399,7 +412,7 @@ def _wave_kind(plan: Plan, wave: Sequence[str]) -> _WaveKind:
 
 
 def _drained_words(devices: Iterable[DevicePlan]) -> str:
-    """Return the words on what is drained before a wave; empty if nothing is."""
+    """Return what is drained before a wave, to end its line; empty if nothing is."""
     drains = {device.drain for device in devices}
     if drains == {WHOLE}:
         return ", drained first"
@@ -409,13 +422,13 @@ def _drained_words(devices: Iterable[DevicePlan]) -> str:
 
 
 def drained_lines(plan: Plan) -> tuple[str, ...]:
-    """Return lines on the switches that are drained before their change, as a whole or by link."""
+    """Return a line on the switches that are drained as a whole before their change, and one on those by link."""
     whole = [name for name, device in plan.devices.items() if device.drain == WHOLE]
-    partly = [name for name, device in plan.devices.items() if device.drain and device.drain != WHOLE]
+    by_link = [name for name, device in plan.devices.items() if device.drain and device.drain != WHOLE]
     lines = []
     if whole:
         lines.append(f"drained as a whole before its change: {compact(whole)} ({len(whole)})")
-    if partly:
-        links = sum(len(plan.devices[name].drain) for name in partly)
-        lines.append(f"drained on the links concerned: {compact(partly)}, {counted(links, 'session')}")
+    if by_link:
+        sessions = sum(len(plan.devices[name].drain) for name in by_link)
+        lines.append(f"drained on the links concerned: {compact(by_link)}, {counted(sessions, 'session')}")
     return tuple(lines)

@@ -19,9 +19,9 @@ _SOURCES_ALONE = re.compile(rf"\s*(?:secrets\s*:\s*(?:{_ALL_IN_BRACES})?|{_NAMED
 
 
 def quoted_line(lines: Sequence[str]) -> str | None:
-    """Return the last of a file's lines as it may be shown, None if it may not be.
+    """Return the last of ``lines``, the lines of a file up to a diagnostic, without secrets.
 
-    Rows of overrides may hold a secret that nothing in the line shows.
+    None for a line of overrides: their rows may hold a secret that nothing in the line shows.
     """
     block = _block(lines)
     if block is _OVERRIDES:

@@ -13,8 +13,8 @@ _MOST_RUNS = 8
 def by_reason(reasons: Mapping[str, str]) -> dict[str, tuple[str, ...]]:
     """Return the devices of each reason, in the order of their first device.
 
-    Where several devices share what follows their management addresses, the addresses are left out; and their names
-    in the command that records host keys, which records those of all devices without a name.
+    Reasons that differ only in the device's management address in front, or in its name in `railweave trust NAME`,
+    are one reason without these. Without a name that command records the host keys of all devices.
     """
     names_by_shared_reason: dict[str, list[str]] = {}
     for name, reason in reasons.items():

@@ -32,6 +32,7 @@ def _sentence(result: RecoveryResult) -> str:
 
 
 def _action(result: RecoveryResult) -> str:
+    """Return what was done to a switch, or what the operator has to do."""
     match result.outcome:
         case RecoveryOutcome.HEALTHY:
             return "nothing to repair"

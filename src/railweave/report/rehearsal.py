@@ -83,7 +83,7 @@ def _verification_json(verification: VerifyResult | None) -> dict[str, Any] | No
 
 
 def rehearsal_view(rehearsal: Rehearsal) -> RenderableType:
-    """Return the line, the waves, the problems, and what simulated switches cannot show."""
+    """Return the line of a rehearsal, then its waves, problems and notes, and what simulated switches cannot show."""
     refused: RenderableType | None = None
     if rehearsal.refused:
         refused = diagnostics_view(rehearsal.refused)
@@ -103,6 +103,7 @@ def rehearsal_view(rehearsal: Rehearsal) -> RenderableType:
 
 
 def _row(number: int, wave: RehearsedWave) -> tuple[str, ...]:
+    """Return the cells of a wave below ``_COLUMNS``."""
     left = wave.left
     paths = "-"
     if left.paths is not None:
@@ -168,7 +169,8 @@ def rehearsal_markdown(rehearsal: Rehearsal) -> str:
         lines.append(markdown_table(_COLUMNS, rows[:_MOST_LINES]))
         if len(rows) > _MOST_LINES:
             lines.append(f"and {counted(len(rows) - _MOST_LINES, 'wave')} more\n")
-    lines += markdown_list([*map(cell, (*_problems(rehearsal), *rehearsal.notes))], _MOST_LINES)
+    problems_and_notes = [*_problems(rehearsal), *rehearsal.notes]
+    lines += markdown_list([cell(sentence) for sentence in problems_and_notes], _MOST_LINES)
     lines.append(f"\nSimulated switches do not show {cell(listed(CANNOT_SHOW))}.")
     # A pipeline puts the comment's marker, by which it finds it again, in front.
     return clipped("\n".join(lines).rstrip() + "\n", LIMIT_CHARS - 100)

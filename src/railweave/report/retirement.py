@@ -52,6 +52,7 @@ def _proof_row(proof: Proof) -> tuple[str | Text, ...]:
 
 
 def _next_step(leaving: Leaving, proofs: tuple[Proof, ...], target: str) -> list[Text]:
+    """Return whether the switches can be removed now, and the command that the operator runs next."""
     if leaving.moved:
         count = counted(len(leaving.moved), "cable")
         phases = command_line("phases", "BASE")

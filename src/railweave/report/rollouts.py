@@ -81,7 +81,7 @@ def _head(rollout: Rollout) -> dict[str, Any]:
 
 
 def _or_null(value: Rollout | RolloutMetadata | DeviceRecord, *names: str) -> dict[str, Any]:
-    """Return these attributes, null for an empty one."""
+    """Return attributes of a value by their names; empty ones are None."""
     return {name: member or None for name, member in members(value, *names).items()}
 
 
@@ -130,6 +130,7 @@ def rollout_view(rollout: Rollout) -> RenderableType:
 
 
 def _about(rollout: Rollout) -> Table:
+    """Return the head of a rollout: a line each for its name, fabric, intent, times and state."""
     kind = rollout.metadata.kind.value
     if rollout.metadata.of:
         kind += f" of {rollout.metadata.of}"
@@ -171,7 +172,7 @@ def _steps(entries: Iterable[JournalLine]) -> FittingTable:
 
 
 def _step_text(entry: JournalLine) -> str:
-    """Return the text of a step with the detail that its kind is about, cut to a line of a table."""
+    """Return the text of a step with its devices, outcome or result, cut to a line of a table."""
     text = entry.text
     # A journal may be of a newer version, so no detail is taken for granted.
     devices = entry.details.get("devices")
