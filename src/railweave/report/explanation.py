@@ -21,7 +21,7 @@ def explanation_json(explanation: Explanation) -> dict[str, Any]:
 
 
 def rule_json(rule: Rule) -> dict[str, Any]:
-    """Return the same document without rows, and ``rule``: {code, title, explanation, example}."""
+    """Return the document of `explanation_json` without rows, and ``rule``: code, title, explanation, example, fix."""
     asked = {"device": "", "asked": rule.code, "found": [], "nearest": []}
     return asked | {"rule": members(rule, "code", "title", "explanation", "example", "fix")}
 
@@ -39,7 +39,7 @@ def rule_view(rule: Rule) -> RenderableType:
 
 
 def watch_json(rule: WatchRule) -> dict[str, Any]:
-    """Return the same document without rows, and ``watch``: the rule of an alert or of `health`."""
+    """Return the document of `explanation_json` without rows, and in ``watch`` the rule of an alert or of `health`."""
     asked = {"device": "", "asked": rule.code, "found": [], "nearest": []}
     return asked | {"watch": as_json(rule)}
 
@@ -70,7 +70,7 @@ def _input_line(entry: WatchInput) -> str:
 
 
 def limits_json(topics: Sequence[LimitTopic]) -> dict[str, Any]:
-    """Return the same document without rows, and ``limits``: [{name, title, explanation}]."""
+    """Return the document of `explanation_json` without rows, and ``limits``: [{name, title, explanation}]."""
     asked = {"device": "", "asked": "acceptance", "found": [], "nearest": []}
     return asked | {"limits": [members(topic, "name", "title", "explanation") for topic in topics]}
 
@@ -83,7 +83,7 @@ def limits_view(topics: Sequence[LimitTopic]) -> RenderableType:
 
 
 def explanation_view(explanation: Explanation) -> RenderableType:
-    """Return a line for each row found, with its value and reason; without any the nearest subjects."""
+    """Return a table of the rows found, with their values and reasons; if there are none, the nearest subjects."""
     if not explanation.found:
         message = f"{explanation.device} has no row or line {explanation.asked!r}"
         if explanation.nearest:

@@ -9,7 +9,7 @@ from railweave.wording import compact, counted
 
 
 def exported_json(exported: Exported, out: Path | None) -> dict[str, Any]:
-    """Return the document of ``export --json``: the files with their size, their text where none was written."""
+    """Return the document of ``export --json``. With ``out`` None no file was written, and their texts are in it."""
     files = []
     for kind, (file, text) in exported.files.items():
         entry: dict[str, Any] = {"format": kind, "file": file, "bytes": len(text.encode())}
@@ -30,7 +30,7 @@ def exported_json(exported: Exported, out: Path | None) -> dict[str, Any]:
 
 
 def exported_lines(exported: Exported, kind: str, out: Path) -> Iterator[str]:
-    """Yield what was written where, and what is not in it."""
+    """Yield a line on the files of the format ``kind`` in ``out``, then a line for each reason to leave things out."""
     size = sum(len(text.encode()) for _, text in exported.files.values())
     yield f"{out}: {kind} of {exported.fabric}, {counted(len(exported.files), 'file')}, {size / 1000:,.1f} kB"
     nodes_by_reason: dict[str, list[str]] = {}

@@ -53,7 +53,7 @@ def _availability_json(availability: Availability | None) -> dict[str, Any] | No
 
 
 def _class_json(failure: FailureClass) -> dict[str, Any]:
-    """Return a class; a figure is null if nothing that it measures is left in service."""
+    """Return a class of failures. A figure is None if nothing that it measures is left in service."""
     ratio: float | str | None = failure.cost.oversubscription
     # JSON has no infinity, and null is not a loss.
     if failure.cost.oversubscription is not None and isinf(failure.cost.oversubscription):
@@ -71,9 +71,9 @@ def _class_json(failure: FailureClass) -> dict[str, Any]:
 def failures_view(
     failures: Failures, *, every: bool = False, over_a_year: Availability | None = None
 ) -> RenderableType:
-    """Return the classes in tables, the worst first, then their cost over a year.
+    """Return tables of the classes of failures, the worst first, then their cost over a year if it is known.
 
-    Of pairs only the worst classes are shown, or ``every`` one.
+    Only the worst classes of pairs are shown, unless ``every`` is set.
     """
     singles = failures.of_order(1)
     pairs = failures.of_order(2)
@@ -183,7 +183,10 @@ def _ratio(value: float | None) -> str:
 
 
 def _pair(cost: Cost) -> str:
-    """Return the bandwidth of the worst pair of leaves, in parentheses what equal-cost routing carries of it."""
+    """Return the bandwidth left between the worst pair of leaves in percent, ``-`` if it is unknown.
+
+    What equal-cost routing carries of it follows in parentheses, unless it is the same.
+    """
     if cost.pair_percent is None or cost.spread_percent is None:
         return "-"
     if cost.spread_percent == cost.pair_percent:

@@ -124,19 +124,22 @@ def _changes(run: HostsRun) -> FittingTable | None:
 
 
 def _notes(run: HostsRun) -> Iterator[RenderableType]:
-    """Yield the firmware settings that do not fit, each with its nodes."""
-    groups: dict[tuple[str, str, str], list[str]] = defaultdict(list)
+    """Yield a heading and a line for each firmware setting that does not fit, with its nodes; nothing without any."""
+    nodes_by_note: dict[tuple[str, str, str], list[str]] = defaultdict(list)
     for host in run.hosts:
         for note in host.notes:
-            groups[note.subject, note.what, note.text].append(host.name)
-    if groups:
+            nodes_by_note[note.subject, note.what, note.text].append(host.name)
+    if nodes_by_note:
         yield Text("NIC firmware (reported, never changed by railweave):")
-    for (subject, what, text), names in groups.items():
+    for (subject, what, text), names in nodes_by_note.items():
         yield Text(f"  {subject} {what}: {text}  [{compact(names)}]")
 
 
 def _interrupted(run: HostsRun) -> Text | None:
-    """Return which nodes an earlier change left unfinished; an applied run has finished it."""
+    """Return a line on the nodes that an earlier change left unfinished, None without any.
+
+    A run that was applied has finished that change.
+    """
     names = tuple(host.name for host in run.hosts if host.interrupted)
     if run.applied or not names:
         return None
@@ -144,7 +147,7 @@ def _interrupted(run: HostsRun) -> Text | None:
 
 
 def _common(values: Sequence[str]) -> str:
-    """Return the value that all nodes have, or the first of several."""
+    """Return the value that all nodes have, or the first of different ones with an ellipsis; ``-`` for none."""
     first = values[0] or "-"
     if len(set(values)) == 1:
         return first

@@ -82,7 +82,8 @@ def _cells(end: LabelEnd) -> tuple[str, ...]:
 def labels_html(labels: Iterable[CableLabel], fabric: str) -> bytes:
     """Return a self-contained page, with the labels of each rack on sheets of their own.
 
-    The size of a label is set by ``--width`` and ``--height`` at the top of the page."""
+    The size of a label is set by ``--width`` and ``--height`` at the top of the page.
+    """
     labels = list(labels)
     title = f"Fabric {escape(fabric)}: {counted(len(labels), 'cable label')}"
     head = (
@@ -96,25 +97,25 @@ def labels_html(labels: Iterable[CableLabel], fabric: str) -> bytes:
 
 def _sections(labels: Iterable[CableLabel]) -> Iterator[str]:
     # Labels come in the order of a walk along the racks, so those of a rack are together.
-    for rack, of_rack in groupby(labels, key=lambda label: label.near.rack):
+    for rack, rack_labels in groupby(labels, key=lambda label: label.near.rack):
         heading = ""
         if rack:
             heading = f"<h2>Rack {escape(rack)}</h2>\n"
-        yield f"<section>\n{heading}<ol>\n{''.join(map(_item, of_rack))}</ol>\n</section>\n"
+        yield f"<section>\n{heading}<ol>\n{''.join(map(_item, rack_labels))}</ol>\n</section>\n"
 
 
 def _item(label: CableLabel) -> str:
-    far = "<br>".join(f"→ {_words(end)}" for end in label.far)
+    far = "<br>".join(f"→ {_end_text(end)}" for end in label.far)
     part = escape(f"{label.part}, {label.length_m} m")
     cable = escape(label.cable)
-    return f"<li><b>{_words(label.near)}</b><span>{far}</span><small>{part}</small><small>{cable}</small></li>\n"
+    return f"<li><b>{_end_text(label.near)}</b><span>{far}</span><small>{part}</small><small>{cable}</small></li>\n"
 
 
-def _words(end: LabelEnd) -> str:
-    """Describe an end: place, device, and port with its label on the front panel."""
-    words = f"{end.device} {' '.join(end.ports)}"
+def _end_text(end: LabelEnd) -> str:
+    """Return an end as text for HTML: rack and unit, device, ports, and their labels on the front panel."""
+    text = f"{end.device} {' '.join(end.ports)}"
     if end.rack:
-        words = f"{end.rack} U{end.unit} {words}"
+        text = f"{end.rack} U{end.unit} {text}"
     if end.aliases:
-        words += f" ({' '.join(end.aliases)})"
-    return escape(words)
+        text += f" ({' '.join(end.aliases)})"
+    return escape(text)

@@ -63,7 +63,7 @@ def _cost_json(cost: Cost) -> dict[str, Any]:
 def links_view(report: LinksReport) -> RenderableType:
     """Return the cables with another grade than A, repeat offenders, and the next command."""
     parts: list[RenderableType] = [Text(_summary_line(report), style="bold")]
-    rows = [row for cable in report.poor for row in _rows(cable)]
+    rows = [row for cable in report.poor for row in _cable_rows(cable)]
     if rows:
         parts.append(table("grade", "cable", "reason", rows=rows))
     parts += [Text(_offender_line(offender)) for offender in report.offenders]
@@ -88,7 +88,7 @@ def _summary_line(report: LinksReport) -> str:
 
 
 def _soak_lines(report: LinksReport, soaked: Soaked) -> Iterator[str]:
-    """Yield which cables may return, and why the others may not."""
+    """Yield a line for each cable: whether it may return into service, and if not, why."""
     for cable in report.cables:
         if cable.cable in report.may_return:
             yield f"may return: {cable.cable}, {counted(soaked.readings, 'reading')}"
@@ -106,12 +106,15 @@ def _offender_line(offender: Offender) -> str:
     return f"repeat offender: {offender.kind} {offender.name}{where}, {days} below grade A"
 
 
-def _rows(cable: GradedCable) -> Iterator[tuple[Text, str, str]]:
-    """Yield a row for each reason, grade and cable in the first, and one for the suspect part."""
-    for place, reason in enumerate(cable.reasons):
-        if place:
-            yield Text(""), "", reason.text
-        else:
+def _cable_rows(cable: GradedCable) -> Iterator[tuple[Text, str, str]]:
+    """Yield a row (grade, cable, reason) for each reason of a cable's grade, then one for the part that is suspect.
+
+    Only the first row names the grade and the cable.
+    """
+    for index, reason in enumerate(cable.reasons):
+        if index == 0:
             yield Text(cable.grade.value, style=_STYLES[cable.grade]), cable.cable, reason.text
+        else:
+            yield Text(""), "", reason.text
     if cable.suspect:
         yield Text(""), "", f"look at: {cable.suspect}"

@@ -82,11 +82,11 @@ def _switch_parts(capability: SwitchCapability) -> list[RenderableType]:
         ports = ", ".join(f"{port.name} {format_speed(port.speed_gbps)}" for port in model.service_ports)
         about.append(f"service ports: {ports}")
     if model.housing:
-        about.append(f"{_box(model.housing)}: {model.housing.source}")
+        about.append(f"{_housing_text(model.housing)}: {model.housing.source}")
     rows = [(*_speed_row(speed), _lossless(speed) or "no") for speed in capability.speeds]
     speeds = table("speed", "ports", "lanes", "breakout", "HWSKU", "lossless up to", rows=rows)
-    notes = [f"not lossless at {_at(speeds_gbps)}: {why}" for why, speeds_gbps in _missing(capability).items()]
-    notes += _sets(model)
+    notes = [f"not lossless at {_speeds_text(speeds_gbps)}: {why}" for why, speeds_gbps in _missing(capability).items()]
+    notes += _buffer_set_lines(model)
     notes += [_balancing_text(method) for method in capability.balancing]
     notes += capability.notes
     return [*map(Text, about), speeds, *map(Text, notes)]
@@ -99,7 +99,7 @@ def _balancing_text(method: Balancing) -> str:
 
 
 def _balancing_table(models: CatalogCapability) -> str:
-    """Return the load balancing of all chips in markdown: the first release with each method, and why there is none."""
+    """Return a section of markdown with the first SONiC release that has each method of load balancing, by chip."""
     releases_by_chip: dict[str, list[str]] = {}
     for capability in models.switches:
         releases = [method.release or "none" for method in capability.balancing]
@@ -108,30 +108,28 @@ def _balancing_table(models: CatalogCapability) -> str:
     titles = ("chip", *(method.title for method in methods.values()))
     reasons = "".join(f"- {cell(method.title)}, none: {cell(method.missing)}.\n" for method in methods.values())
     rows = [(cell(chip), *releases) for chip, releases in sorted(releases_by_chip.items())]
-    table_text = markdown_table(titles, rows)
-    return (
-        f"## Load balancing by chip\n\nThe first SONiC release of the community that has it.\n\n{table_text}\n{reasons}"
-    )
+    heading = "## Load balancing by chip\n\nThe first SONiC release of the community that has it."
+    return f"{heading}\n\n{markdown_table(titles, rows)}\n{reasons}"
 
 
-def _sets(model: SwitchModel) -> list[str]:
+def _buffer_set_lines(model: SwitchModel) -> list[str]:
     """Return a line for each HWSKU with several sets of buffer settings: the sets, and the one that is used."""
-    return [_set_taken(hwsku) for hwsku in model.hwskus if hwsku.buffer_sets]
+    return [_buffer_set_line(hwsku) for hwsku in model.hwskus if hwsku.buffer_sets]
 
 
-def _set_taken(hwsku: Hwsku) -> str:
+def _buffer_set_line(hwsku: Hwsku) -> str:
     sets = []
     for buffer_set in hwsku.buffer_sets:
         roles = listed(buffer_set.lossless_roles) if buffer_set.lossless_roles else "no role"
         sets.append(f"{buffer_set.name} (lossless for {roles})")
-    taken = "those that SONiC loads by itself"
+    used_settings = "those that SONiC loads by itself"
     if hwsku.buffer_set:
-        taken = f"those of its set {hwsku.buffer_set}"
-    return f"buffers of {hwsku.name} are {taken}; its sets: {listed(sets)}"
+        used_settings = f"those of its set {hwsku.buffer_set}"
+    return f"buffers of {hwsku.name} are {used_settings}; its sets: {listed(sets)}"
 
 
-def _box(housing: Housing) -> str:
-    """Return the height and the power of a switch, as far as its data sheet has them."""
+def _housing_text(housing: Housing) -> str:
+    """Return the height and the power of a switch in words, as far as its data sheet states them."""
     parts = []
     if housing.rack_units is not None:
         parts.append(counted(housing.rack_units, "rack unit"))
@@ -161,12 +159,12 @@ def _switch_sections(capability: SwitchCapability) -> list[str]:
     """Return the paragraphs of a switch model in the reference page."""
     model = capability.model
     rows = [[*map(cell, _speed_row(speed)), cell(_lossless(speed) or "no")] for speed in capability.speeds]
-    notes = [f"- Not lossless at {_at(speeds)}: {cell(why)}." for why, speeds in _missing(capability).items()]
-    notes += [f"- {cell(text)}." for text in _sets(model)]
+    notes = [f"- Not lossless at {_speeds_text(speeds)}: {cell(why)}." for why, speeds in _missing(capability).items()]
+    notes += [f"- {cell(line)}." for line in _buffer_set_lines(model)]
     # Notes are written by people, with a full stop or without.
     notes += [f"- {cell(note.rstrip('.'))}." for note in capability.notes]
     if model.housing:
-        notes.append(f"- {cell(_box(model.housing))}; source: {code(model.housing.source)}.")
+        notes.append(f"- {cell(_housing_text(model.housing))}; source: {code(model.housing.source)}.")
     sections = [
         f"## {cell(model.title)}\n",
         f"{code(model.id)}, {cell(_cages(capability))}, {cell(_chip(model.asic))}. Source: {code(model.source)}; "
@@ -230,7 +228,7 @@ def _lossless(speed: SpeedUse) -> str:
 
 
 def _missing(capability: SwitchCapability) -> dict[str, list[int]]:
-    """Return the speeds in Gb/s that are not lossless, by the reason."""
+    """Return the speeds in Gb/s at which a switch cannot be lossless, by the reason."""
     speeds_by_reason: dict[str, list[int]] = {}
     for speed in capability.speeds:
         if speed.lossless_m is None:
@@ -238,5 +236,5 @@ def _missing(capability: SwitchCapability) -> dict[str, list[int]]:
     return speeds_by_reason
 
 
-def _at(speeds_gbps: Iterable[int]) -> str:
+def _speeds_text(speeds_gbps: Iterable[int]) -> str:
     return ", ".join(map(format_speed, speeds_gbps))

@@ -70,7 +70,7 @@ def _compared(nic: NicModel) -> tuple[str, ...]:
 
 
 def _value(nic: NicModel, name: str) -> str:
-    """Return a fact in words, without its source."""
+    """Return the fact ``name`` of a NIC in words, without its source; ``UNKNOWN`` if no source states it."""
     fact: _Fact = getattr(nic.facts, name)
     if fact is None:
         return UNKNOWN

@@ -73,7 +73,7 @@ def _line(path: str, *cells: str) -> str:
 
 
 def _keys(schema: Mapping[str, Any], node: Mapping[str, Any], path: str) -> Iterator[_IntentKey]:
-    """Yield every key below ``node``, which is at ``path``: those of a mapping, or of a list of mappings."""
+    """Yield every key below ``node``, a mapping or a list of mappings at ``path``, each before the keys below it."""
     mapping = _resolved(schema, node)
     prefix = ""
     if path:
@@ -89,7 +89,7 @@ def _keys(schema: Mapping[str, Any], node: Mapping[str, Any], path: str) -> Iter
             default = "required"
         # The description of a key says more than that of the type, which several keys share.
         meaning = child.get("description") or resolved.get("description", "")
-        yield _IntentKey(prefix + name, _kind(schema, resolved), default, meaning)
+        yield _IntentKey(prefix + name, _value_text(schema, resolved), default, meaning)
         yield from _keys(schema, child, prefix + name)
         yield from _keys_of_list(schema, child, prefix + name)
 
@@ -109,7 +109,7 @@ def _keys_of_list(schema: Mapping[str, Any], node: Mapping[str, Any], path: str)
 
 
 def _resolved(schema: Mapping[str, Any], node: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Follow references; of alternatives take the mapping, if there is one."""
+    """Return ``node`` with its references followed, or the mapping among its alternatives if there is one."""
     while "$ref" in node:
         node = schema["$defs"][node["$ref"].rpartition("/")[2]]
     for alternative in node.get("anyOf", ()):
@@ -118,7 +118,8 @@ def _resolved(schema: Mapping[str, Any], node: Mapping[str, Any]) -> Mapping[str
     return node
 
 
-def _kind(schema: Mapping[str, Any], node: Mapping[str, Any]) -> str:
+def _value_text(schema: Mapping[str, Any], node: Mapping[str, Any]) -> str:
+    """Return in words what a schema accepts as a value: a type, an enumeration, a constant, or alternatives of them."""
     if len(node.get("enum", ())) > _MOST_LISTED:
         return "text"
     if "enum" in node:
@@ -126,7 +127,7 @@ def _kind(schema: Mapping[str, Any], node: Mapping[str, Any]) -> str:
     if "const" in node:
         return f"`{node['const']}`"
     if "anyOf" in node:
-        alternatives = [_kind(schema, _resolved(schema, alternative)) for alternative in node["anyOf"]]
+        alternatives = [_value_text(schema, _resolved(schema, alternative)) for alternative in node["anyOf"]]
         return " or ".join(dict.fromkeys(alternatives))
     # JSON Schema allows one type or a list of them; the same keyword.
     types = node.get("type", "")
@@ -143,11 +144,11 @@ def _literal(value: object) -> str:
 
 
 def _default(node: Mapping[str, Any]) -> str:
+    """Return the default of a key as YAML spells it; empty for none, and for a list or a mapping."""
     default = node.get("default")
     if default is None or isinstance(default, list | dict):
         return ""
     if isinstance(default, bool):
-        # As YAML spells it.
         return f"`{str(default).lower()}`"
     return f"`{default}`"
 
@@ -172,7 +173,7 @@ def documents_reference(schemas: Iterable[Mapping[str, Any]]) -> str:
 
 
 def _members(schema: Mapping[str, Any], node: Mapping[str, Any], path: str) -> Iterator[tuple[str, str, str]]:
-    """Yield (path, kind, meaning) of every key below ``node``, those of its alternatives one after the other."""
+    """Yield (path, value, meaning) of every key below ``node``, those of its alternatives one after the other."""
     merged = _merged(schema, node)
     required = merged.get("required", ())
     for name, member in merged.get("properties", {}).items():
@@ -183,12 +184,14 @@ def _members(schema: Mapping[str, Any], node: Mapping[str, Any], path: str) -> I
         child_path = name
         if path:
             child_path = f"{path}.{name}"
-        kind = _kind(schema, child)
+        value = _value_text(schema, child)
         if name not in required:
-            kind += " (optional)"
-        yield child_path, kind, child.get("description", "")
+            value += " (optional)"
+        yield child_path, value, child.get("description", "")
         yield from _members(schema, child, child_path)
-    for inner, mark in ((merged.get("items"), "[]"), (merged.get("additionalProperties"), ".*")):
+    inner_schemas = {"[]": merged.get("items"), ".*": merged.get("additionalProperties")}
+    for mark, inner in inner_schemas.items():
+        # A keyword may be missing, and `additionalProperties` may be a boolean.
         if isinstance(inner, Mapping):
             yield from _members(schema, inner, path + mark)
     for alternative in (*merged.get("anyOf", ()), *merged.get("oneOf", ())):
@@ -196,7 +199,10 @@ def _members(schema: Mapping[str, Any], node: Mapping[str, Any], path: str) -> I
 
 
 def _merged(schema: Mapping[str, Any], node: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Return ``node`` merged with the definition it refers to: its own keywords win, properties of both count."""
+    """Return ``node`` merged with the definition that it refers to.
+
+    Its own keywords take precedence; properties and required keys are those of both.
+    """
     if "$ref" not in node:
         return node
     base = _merged(schema, schema["$defs"][node["$ref"].rpartition("/")[2]])

@@ -19,8 +19,10 @@ _STYLES = {
 
 
 def selftest_view(report: SelftestReport) -> RenderableType:
-    """Return the trials with their verdicts, and whether the switch runs what it ran before."""
-    # Nothing was tried: trials would disturb what uses the switch.
+    """Return the trials with their verdicts, and whether the switch runs what it ran before.
+
+    For a switch in use the view only lists its uses: nothing was tried, because trials would disturb them.
+    """
     if report.uses:
         return Group(
             Text("refused: the switch is in use", style="bold red"), *(Text(f"  {use}") for use in report.uses)
@@ -46,6 +48,7 @@ def selftest_view(report: SelftestReport) -> RenderableType:
 
 
 def _heading(report: SelftestReport) -> str:
+    """Return the platform and the release of a switch, and the numbers of ports and queues that have counters."""
     platform = " ".join(report.platform[name] for name in ("hwsku", "buffer_model") if name in report.platform)
     release = report.image.get("release") or report.image.get("branch") or "unknown release"
     # What has counters is named in the plural: `ports`, `queues`.

@@ -72,10 +72,12 @@ def _rows_of_one_tier(sizing: Sizing) -> Iterator[tuple[str, str]]:
 
 
 def _has_rails(sizing: Sizing) -> bool:
+    """Whether a fabric has rails: a rack-aligned one has a step whose result says that it has none."""
     return all((step.name, step.result) != (RAILS, NO_RAILS) for step in sizing.steps)
 
 
 def _rows_of_tiers(sizing: Sizing) -> Iterator[tuple[str, str]]:
+    """Yield the switches, the ports of a leaf, the cables and the oversubscription of two tiers or more."""
     leaf = sizing.leaf
     links = sizing.links
     ratio = sizing.oversubscription
@@ -85,15 +87,14 @@ def _rows_of_tiers(sizing: Sizing) -> Iterator[tuple[str, str]]:
         switches += f", {counted(sizing.super_spines, 'super-spine')}"
         cables += f"; {links.spine_super_spine:,} spine-super-spine"
     down = f"{leaf.down} ports down ({bandwidth_text(leaf.down_gbps)})"
-    after_loss = f"{_ratio_text(ratio.after_spine_loss)} with one spine lost"
     yield "switches", switches
     yield "leaf", f"{down}, {leaf.up} up ({bandwidth_text(leaf.up_gbps)})"
     yield "links", cables
-    in_use = ""
-    for step in sizing.steps:
-        if step.name == CONNECTED_RATIO:
-            in_use = f"{step.result} with the ports in use, "
-    yield "oversubscription", f"{_ratio_text(ratio.leaf)} (target {_ratio_text(ratio.target)}), {in_use}{after_loss}"
+    ratios = [f"{_ratio_text(ratio.leaf)} (target {_ratio_text(ratio.target)})"]
+    # There is no such step if the ratio of the ports in use is the same.
+    ratios += [f"{step.result} with the ports in use" for step in sizing.steps if step.name == CONNECTED_RATIO]
+    ratios.append(f"{_ratio_text(ratio.after_spine_loss)} with one spine lost")
+    yield "oversubscription", ", ".join(ratios)
 
 
 def _ratio_text(value: float) -> str:
@@ -104,6 +105,7 @@ def _ratio_text(value: float) -> str:
 
 
 def _buffers(sizing: Sizing) -> list[RenderableType]:
+    """Return the headroom and the thresholds of switches with the same buffers; nothing if a sizing has no buffers."""
     if not sizing.buffers:
         return []
     lines: list[RenderableType] = [Text("Buffers with the ports in use", style="bold")]

@@ -75,7 +75,7 @@ def status_view(status: FabricStatus) -> RenderableType:
 
 
 def _unread(switches: Sequence[SwitchStatus]) -> list[tuple[Text, str]]:
-    """Return a row for each reason why switches were not read."""
+    """Return a row for each reason why switches were not read, with their names."""
     reasons = {switch.device: switch.error for switch in switches}
     return [(Text("unread", style="bold red"), line) for line in reason_lines(reasons)]
 
@@ -88,7 +88,7 @@ def _left_behind(status: FabricStatus) -> Iterator[tuple[Text, str]]:
 
 
 def _accepted(status: FabricStatus) -> Iterator[tuple[Text, str]]:
-    """Yield the row of the last verdict, with what has changed since."""
+    """Yield the row of the last verdict on the fabric, with what has changed since; nothing without a verdict."""
     accepted = status.accepted
     if accepted is None:
         return
@@ -119,7 +119,7 @@ def _running(generation: Generation, names: Sequence[str]) -> str:
 
 
 def _out_of_order(switch: SwitchStatus) -> Iterator[tuple[Text, str]]:
-    """Yield the rows of a switch that is in maintenance, or has to be recovered."""
+    """Yield a row if a switch is in maintenance, and one if it has to be recovered."""
     if switch.maintenance is not Maintenance.NONE:
         yield Text("maintenance", style="yellow"), f"{switch.device}: {switch.maintenance.value}"
     fault = switch.commit.damage or switch.commit.broken

@@ -54,8 +54,9 @@ class FittingTable:
         if self._fits(columns, room):
             yield self._table(columns, room)
         elif self._narrow is Narrow.PARTS:
-            for place, part in enumerate(self._parts(room)):
-                if place:
+            for index, part in enumerate(self._parts(room)):
+                # An empty line between two tables.
+                if index > 0:
                     yield Text()
                 yield self._table(part, room)
         elif self._narrow is Narrow.TITLES and self._fits(columns[1:], room - _INDENT):
@@ -67,9 +68,9 @@ class FittingTable:
         return sum(self._least[column] for column in columns) + _GAP * (len(columns) - 1) <= room
 
     def _widths(self, columns: Sequence[int], room: int) -> list[int]:
-        """Return widths that fill at most ``room``: the widest columns shrink first, none below its longest word.
+        """Return the widths of some columns without their padding, at most ``room`` in total with it.
 
-        The widths do not include padding, but columns are compared with theirs.
+        The widest columns shrink first, and none below its longest word.
         """
         # Rich pads each cell with a space on both sides, but not at the two edges of the table.
         paddings = [2] * len(columns)
@@ -132,25 +133,25 @@ class FittingTable:
 def _shrink(widths: list[int], least: Sequence[int], room: int) -> None:
     """Reduce ``widths`` in place until their sum is at most ``room``, or each is as small as ``least`` allows."""
     while sum(widths) > room:
-        shrinkable = [place for place, width in enumerate(widths) if width > least[place]]
+        shrinkable = [column for column, width in enumerate(widths) if width > least[column]]
         if not shrinkable:
             break
         _shrink_widest(widths, least, shrinkable, sum(widths) - room)
 
 
 def _shrink_widest(widths: list[int], least: Sequence[int], shrinkable: Sequence[int], excess: int) -> None:
-    """Reduce the widest of the ``shrinkable`` columns together, by ``excess`` in total or to the next widest one."""
-    widest = max(widths[place] for place in shrinkable)
-    next_widest = max((widths[place] for place in shrinkable if widths[place] < widest), default=0)
-    widest_places = [place for place in shrinkable if widths[place] == widest]
-    remaining = len(widest_places)
-    for place in widest_places:
+    """Reduce the widest of the ``shrinkable`` columns together, by ``excess`` in total or to the next widest width."""
+    widest = max(widths[column] for column in shrinkable)
+    next_widest = max((widths[column] for column in shrinkable if widths[column] < widest), default=0)
+    widest_columns = [column for column in shrinkable if widths[column] == widest]
+    remaining_columns = len(widest_columns)
+    for column in widest_columns:
         # An equal share of the rest of the excess: the columns that follow make up for rounding.
-        share = round(excess / remaining)
-        cut = min(widest - next_widest, share, widest - least[place])
-        widths[place] -= cut
+        share = round(excess / remaining_columns)
+        cut = min(widest - next_widest, share, widest - least[column])
+        widths[column] -= cut
         excess -= cut
-        remaining -= 1
+        remaining_columns -= 1
 
 
 def _wrapped(text: Text, width: int) -> Text:

@@ -63,6 +63,7 @@ def verify_view(result: VerifyResult) -> RenderableType:
 
 
 def _by_kind(result: VerifyResult) -> FittingTable:
+    """Return a table with the numbers of passed and failed checks of each kind; skipped checks do not count."""
     counts = Counter((check.kind, check.ok) for check in result.checks if not check.skipped)
     rows = []
     for kind in CheckKind:
@@ -84,19 +85,22 @@ def _skipped(result: VerifyResult) -> list[str]:
 
 
 def _failed(result: VerifyResult) -> Group:
-    """Return a table of the failed checks: devices that do not answer by reason, then the other checks one by one."""
+    """Return a table of the failed checks, which has a row for each reason why devices do not answer.
+
+    The other checks follow one by one, up to a number of them.
+    """
     silent = {check.device: check.actual for check in result.failed if check.kind is CheckKind.REACHABLE}
-    others = [check for check in result.failed if check.kind is not CheckKind.REACHABLE]
+    other_checks = [check for check in result.failed if check.kind is not CheckKind.REACHABLE]
     rows: list[tuple[str | Text, ...]] = [
         (compact(names), CheckKind.REACHABLE.value, "", "reachable", Text(reason, style="red"))
         for reason, names in by_reason(silent).items()
     ]
     rows += [
         (check.device, check.kind.value, check.subject, check.expected, Text(check.actual, style="red"))
-        for check in others[:_MOST_SHOWN]
+        for check in other_checks[:_MOST_SHOWN]
     ]
     parts: list[RenderableType] = [table("device", "check", "subject", "expected", "actual", rows=rows)]
-    hidden = len(others) - _MOST_SHOWN
+    hidden = len(other_checks) - _MOST_SHOWN
     if hidden > 0:
         parts.append(Text(f"and {hidden:,} more"))
     return Group(*parts)

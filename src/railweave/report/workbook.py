@@ -135,23 +135,26 @@ def _add_formulas(book: "Workbook", sheet: "Worksheet", bill: Bill) -> None:
 
 
 def _table(book: "Workbook", name: str, columns: Sequence[str], rows: Iterable[Sequence[_Cell]]) -> "Worksheet":
-    """Add a sheet with a frozen heading, filters, and columns as wide as their longest cell."""
+    """Return a new sheet with a frozen heading, filters, and columns as wide as their longest cell."""
     sheet = book.add_worksheet(name)
     heading = book.add_format({"bold": True, "bottom": 1})
     widths = [len(column) for column in columns]
     sheet.write_row(0, 0, columns, heading)
-    last = 0
-    for last, row in enumerate(rows, start=1):
+    last_row = 0
+    # Row 0 is the heading.
+    for number, row in enumerate(rows, start=1):
+        last_row = number
         for column, cell in enumerate(row):
             # `write` would take a text that begins with `=` for a formula.
             if isinstance(cell, str):
-                sheet.write_string(last, column, cell)
+                sheet.write_string(number, column, cell)
             elif cell is not None:
-                sheet.write_number(last, column, float(cell))
+                sheet.write_number(number, column, float(cell))
             widths[column] = max(widths[column], len(str(cell or "")))
     # In characters: a long description must not push the columns behind it off the screen.
     for column, width in enumerate(widths):
         sheet.set_column(column, column, min(width, 60) + 2)
     sheet.freeze_panes(1, 0)
-    sheet.autofilter(0, 0, max(last, 1), len(columns) - 1)
+    # A table without rows filters the empty row below the heading.
+    sheet.autofilter(0, 0, max(last_row, 1), len(columns) - 1)
     return sheet
