@@ -48,32 +48,35 @@ _URGENCY = {"missing": 1, "good": 0, "warning": 2, "bad": 3}
 
 
 def pair_matrices(nodes: Sequence[str], matrices: Mapping[str, Sequence[PairValue]]) -> str:
-    """Return matrices of pairs by their titles as one SVG element: senders down, receivers across."""
+    """Return matrices of pairs by their titles as one SVG element, with senders down and receivers across.
+
+    In a large fabric a row or column stands for several of the ``nodes``.
+    """
     nodes_per_row = ceil(len(nodes) / _MOST_ROWS)
     # A row has the name of its first node.
     names = nodes[::nodes_per_row]
     row_of = {name: number // nodes_per_row for number, name in enumerate(nodes)}
     width = _LEFT + len(names) * _CELL + 30
     height = _TOP + len(names) * _CELL + 20
-    across = max(1, min(len(matrices), _PAGE // width))
-    down = ceil(len(matrices) / across)
+    matrices_across = max(1, min(len(matrices), _PAGE // width))
+    matrices_down = ceil(len(matrices) / matrices_across)
     parts = []
     for number, (title, pairs) in enumerate(matrices.items()):
-        x = number % across * width
-        y = number // across * height
+        x = number % matrices_across * width
+        y = number // matrices_across * height
         parts += [f'<g transform="translate({x} {y})">', *_matrix(title, names, row_of, pairs), "</g>"]
     total = sum(map(len, matrices.values()))
     title = f"{counted(total, 'pair')}, senders down and receivers across"
-    return _svg("pairs", title, across * width, down * height, parts)
+    return _svg("pairs", title, matrices_across * width, matrices_down * height, parts)
 
 
 def _matrix(title: str, names: Sequence[str], row_of: Mapping[str, int], pairs: Sequence[PairValue]) -> Iterator[str]:
     """Yield the elements of one matrix; a cell that stands for several pairs shows the worst of them."""
-    worst: dict[tuple[int, int], PairValue] = {}
+    worst_pairs: dict[tuple[int, int], PairValue] = {}
     for pair in pairs:
         position = row_of[pair.sender], row_of[pair.receiver]
-        if position not in worst or _is_worse(pair, worst[position]):
-            worst[position] = pair
+        if position not in worst_pairs or _is_worse(pair, worst_pairs[position]):
+            worst_pairs[position] = pair
     side = len(names) * _CELL
     yield f'<text class="heading" x="{_LEFT}" y="12">{escape(title)}</text>'
     yield f'<rect class="plain" x="{_LEFT}" y="{_TOP}" width="{side}" height="{side}"/>'
@@ -85,11 +88,12 @@ def _matrix(title: str, names: Sequence[str], row_of: Mapping[str, int], pairs: 
         yield f'<text class="end" x="{_LEFT - 6}" y="{_TOP + baseline}">{name}</text>'
         transform = f"translate({_LEFT + baseline} {_TOP - 6}) rotate({_LETTER_DEGREES})"
         yield f'<text transform="{transform}">{name}</text>'
-    for (row, column), pair in sorted(worst.items()):
+    for (row, column), pair in sorted(worst_pairs.items()):
         yield _cell(row, column, pair)
 
 
 def _is_worse(pair: PairValue, other: PairValue) -> bool:
+    """Whether a pair has a more urgent grade than another, or a smaller share at the same grade."""
     if pair.grade != other.grade:
         return _URGENCY[pair.grade] > _URGENCY[other.grade]
     return (pair.share or 0.0) < (other.share or 0.0)
@@ -103,7 +107,10 @@ def _cell(row: int, column: int, pair: PairValue) -> str:
 
 
 def round_strips(rounds: Sequence[RoundValues]) -> str:
-    """Return the values of rounds as an SVG element: a line a round, a stroke a test, the limits as thin lines."""
+    """Return the values of rounds as an SVG element, a line for each round.
+
+    Each test is a stroke, and the limits are thin lines.
+    """
     parts = [_tick(share, len(rounds)) for share in (0.0, 0.25, 0.5, 0.75, 1.0)]
     for number, values in enumerate(rounds):
         parts += _strip(number, values)
@@ -118,7 +125,7 @@ def _tick(share: float, rows: int) -> str:
 
 
 def _strip(number: int, values: RoundValues) -> Iterator[str]:
-    """Yield the elements of the round with that number, counted from 0."""
+    """Yield the elements of a round; its ``number`` counts from 0."""
     y = 24 + _ROW * number
     yield f'<text class="end" x="{_LEFT - 6}" y="{y + 13}">{escape(values.name)}</text>'
     for limit, grade in ((values.fail, "bad"), (values.warn, "warning")):
@@ -139,6 +146,7 @@ def _strip(number: int, values: RoundValues) -> Iterator[str]:
 
 
 def _across(share: float) -> float:
+    """Return the x of a share in pixels."""
     return _LEFT + share * _WIDTH
 
 

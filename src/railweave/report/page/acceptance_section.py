@@ -29,7 +29,7 @@ _GRADES = {OutcomeStatus.PASSED: "good", OutcomeStatus.FAILED: "bad", OutcomeSta
 def acceptance_section(
     fabric: Fabric, judged: AcceptanceVerdict, loads: LinkLoads, since: tuple[str, ...] = ()
 ) -> MarkedSection:
-    """Return a verdict with everything that it rests on; findings are marked on the topology.
+    """Return the section about a verdict and everything that it rests on, with marks on the devices of its findings.
 
     ``since`` are sentences about when it was judged and what has changed since.
     """
@@ -91,7 +91,7 @@ def _rules(judged: AcceptanceVerdict) -> Grid:
 
 
 def _matrices(judged: AcceptanceVerdict) -> Iterator[Drawing]:
-    """Yield a drawing with a matrix for each rail, and one for the pairs between rails; nothing without such tests."""
+    """Yield one drawing with a matrix of pairs for each rail and one for pairs between rails; nothing without pairs."""
     pairs_by_title: dict[str, list[PairValue]] = {}
     rail_of = {link.nic_port: link.rail for link in judged.plan.links if link.nic_port is not None}
     for test in judged.plan.tests:
@@ -131,7 +131,7 @@ def _pair(test: PlannedTest, receiver: str, outcome: MeasuredTest) -> PairValue:
 
 
 def _share(measure: Measure | None) -> float | None:
-    """Return a bandwidth as a share of what is expected; None if there is none."""
+    """Return a bandwidth as a share of what is expected, None if none was measured or expected."""
     if measure is None or measure.limit.expect <= 0:
         return None
     return measure.value / measure.limit.expect
@@ -161,25 +161,26 @@ def _carried_alone(limit: MetricLimit) -> float:
 
 
 def _heat(fabric: Fabric, plan: AcceptancePlan, loads: LinkLoads) -> Drawing:
-    """Return the topology with each bundle of cables in the color of the one that carried least."""
+    """Return the topology, where the cable with the least load gives a bundle its color."""
     # Ids of pictures within the page are made from their keys.
     scene = scene_of(fabric, FABRIC)._replace(key="loads")
     block_of = {name: block.key for block in scene.blocks for name in block.devices}
-    least: dict[tuple[str, str], float] = {}
+    least_shares: dict[tuple[str, str], float] = {}
     for link in plan.links:
         share = loads.get(link.lower)
         if share is None:
             continue
         # A plan may be of an earlier intent, with devices that the fabric no longer has.
         bundle = block_of.get(link.upper.device, ""), block_of.get(link.lower.device, "")
-        least[bundle] = min(share, least.get(bundle, share))
+        least_shares[bundle] = min(share, least_shares.get(bundle, share))
     # heat-0 is below the first bound, heat-4 at or above the last.
-    classes = {bundle: f"heat-{bisect_right(_HEAT, share)}" for bundle, share in least.items()}
+    classes = {bundle: f"heat-{bisect_right(_HEAT, share)}" for bundle, share in least_shares.items()}
     caption = f"Load of links, of each bundle the cable that carried least in its best round: {_HEAT_WORDS}"
     return Drawing(caption, svg_element(lay_out(scene), NO_MARKS, classes))
 
 
 def _uncovered(plan: AcceptancePlan, loads: LinkLoads) -> Iterator[Grid]:
+    """Yield a table of the links that no round loaded enough, or that have no counters; nothing without any."""
     rows: list[tuple[Cell, ...]] = []
     for link in plan.links:
         share = loads.get(link.lower)
@@ -197,6 +198,7 @@ def _uncovered(plan: AcceptancePlan, loads: LinkLoads) -> Iterator[Grid]:
 
 
 def _not_run(judged: AcceptanceVerdict) -> Iterator[Grid]:
+    """Yield a table of the tests that did not run, by kind, sender and reason; nothing without any."""
     tests_by_reason: dict[tuple[str, str, str], list[str]] = {}
     for test in judged.plan.tests:
         outcome = judged.outcomes[test.id]

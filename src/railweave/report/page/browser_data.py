@@ -45,7 +45,10 @@ def packed(fabric: Fabric, scenes: Iterable[Scene], marks: Marks) -> str:
 
 
 def _marks(marks: Marks, number_of: Mapping[str, int]) -> dict[str, list[list[str]]]:
-    """Return the marks of devices that the fabric has; those that a plan removes are only in the picture."""
+    """Return the kind and text of each mark by the number of its device.
+
+    Devices that a plan removes have no number: their marks are only in the picture.
+    """
     texts = {}
     for name, device_marks in marks.devices.items():
         if name in number_of:

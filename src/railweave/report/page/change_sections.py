@@ -69,9 +69,10 @@ def _checks_by_kind(checks: Sequence[VerifiedCheck]) -> Grid:
 
 
 def _failed_marks(fabric: Fabric, failed: Iterable[VerifiedCheck]) -> Marks:
+    """Return a mark for each failed check on its device, and on the cable if the check is about a port with one."""
     devices: dict[str, tuple[Mark, ...]] = {}
     cables: dict[tuple[str, str], tuple[Mark, ...]] = {}
-    links = _links_by_port(fabric)
+    ends_of_port = _ends_of_ports(fabric)
     for check in failed:
         kind = MarkKind.FAILED
         if check.kind == "reachable":
@@ -79,20 +80,20 @@ def _failed_marks(fabric: Fabric, failed: Iterable[VerifiedCheck]) -> Marks:
         mark = Mark(kind, f"{check.kind} {check.subject}: {check.actual}, expected {check.expected}")
         devices[check.device] = (*devices.get(check.device, ()), mark)
         # Checks of links and neighbors have the port as their subject.
-        pair = links.get((check.device, check.subject))
-        if pair is not None:
-            cables[pair] = (*cables.get(pair, ()), mark)
+        ends = ends_of_port.get((check.device, check.subject))
+        if ends is not None:
+            cables[ends] = (*cables.get(ends, ()), mark)
     return Marks(devices, cables)
 
 
-def _links_by_port(fabric: Fabric) -> dict[tuple[str, str], tuple[str, str]]:
+def _ends_of_ports(fabric: Fabric) -> dict[tuple[str, str], tuple[str, str]]:
     """Return the two devices of the cable at every port: (device, port) → (upper, lower)."""
-    pairs = {}
+    ends_of_port = {}
     for link in fabric.links:
-        pair = (link.upper, link.lower)
-        pairs[link.lower, fabric.ports_of[link.lower][link.lower_port].name] = pair
-        pairs[link.upper, fabric.ports_of[link.upper][link.upper_port].name] = pair
-    return pairs
+        ends = (link.upper, link.lower)
+        ends_of_port[link.lower, fabric.ports_of[link.lower][link.lower_port].name] = ends
+        ends_of_port[link.upper, fabric.ports_of[link.upper][link.upper_port].name] = ends
+    return ends_of_port
 
 
 def drift_section(drifted: Drifted) -> MarkedSection:
@@ -196,7 +197,10 @@ def _outcome_marks(rollout: Rollout) -> dict[str, tuple[Mark, ...]]:
 def clipped(
     caption: str, columns: tuple[str, ...], rows: list[tuple[Cell, ...]], numeric: frozenset[int] = frozenset()
 ) -> Grid:
-    """Return a table of the first rows: the changes of a large fabric would make a page that no browser scrolls."""
+    """Return a table of the first ``MOST_ROWS`` rows and how many more there are; ``numeric`` are columns of numbers.
+
+    All changes of a large fabric would make a page that no browser scrolls.
+    """
     more = ""
     if len(rows) > MOST_ROWS:
         more = f"and {len(rows) - MOST_ROWS:,} more"

@@ -31,7 +31,7 @@ def _figure(cell: Guideline | None) -> tuple[str, bool | None] | None:
 
 
 def rules(comparison: Comparison) -> tuple[GuidelineRow, ...]:
-    """Return the rules of thumb that apply to some design, each with the figures of all."""
+    """Return a row for each rule of thumb that applies to at least one design, with the figures of all designs."""
     columns = [{guideline.key: guideline for guideline in design.guidelines} for design in comparison.alternatives]
     # In the order in which they first apply.
     keys = dict.fromkeys(chain.from_iterable(columns))

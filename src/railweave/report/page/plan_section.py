@@ -26,9 +26,9 @@ _DISRUPTIONS = {Disruption.NONE: Tone.DIM, Disruption.SESSION: Tone.WARNING}
 
 
 def plan_section(fabric: Fabric, plan: Plan, rehearsals: Iterable[Mapping[str, Any]]) -> MarkedSection:
-    """Return the changes of a plan wave by wave, with the capacity left during each, and the marks for the pictures.
+    """Return the section about a plan: its changes wave by wave, and the capacity left during each wave.
 
-    ``rehearsals`` are the documents of rehearsals of this plan.
+    Its marks are for the pictures of the page. ``rehearsals`` are the documents of rehearsals of this plan.
     """
     rehearsals = tuple(rehearsals)
     device_marks = _plan_marks(plan)
@@ -225,6 +225,7 @@ _CABLE_MARKS = {
 
 
 def _cable_marks(fabric: Fabric, cables: Iterable[CableChange]) -> _CableMarks:
+    """Return the marks of changed cables by the devices at their upper and lower ends."""
     # Two devices have one line in a picture, however many cables join them.
     counts: Counter[tuple[str, str, Op]] = Counter()
     for cable in cables:
@@ -246,7 +247,7 @@ def _has_both(fabric: Fabric, ends: tuple[str, str]) -> bool:
 
 
 def _ends(cable: CableChange) -> tuple[str, str]:
-    """Return the devices at the lower and the upper end of a cable, after the change unless it removes the cable."""
+    """Return the devices at the lower and the upper end of a cable after its change, or before it if it is removed."""
     lower, _, _ = (cable.lower_after or cable.lower).rpartition(":")
     upper, _, _ = (cable.after or cable.before).rpartition(":")
     return lower, upper
