@@ -76,7 +76,7 @@ def judge(folder: Path, intent: Path | None = None) -> AcceptanceVerdict:
         case = case_in(folder, stored_plan.plan, results, job=job)
         diagnostics = (*result_diagnostics, *job_diagnostics, *intent_diagnostics)
         verdict = judge_case(case, results, diagnostics)
-    _store(verdict, stored_plan, folder)
+    _store_verdict(verdict, stored_plan, folder)
     return verdict
 
 
@@ -97,17 +97,20 @@ def judgement(folder: Path, intent_sha256: str) -> Judgement:
         case = case_in(folder, stored_plan.plan, results, job=job)
         verdict = judge_case(case, results, (*result_diagnostics, *job_diagnostics))
         loads = link_loads(case)
-    stored = _stored(folder / VERDICT_FILE, "judged", intent_sha256)
+    stored = _stored_summary(folder / VERDICT_FILE, intent_sha256, member="judged")
     return Judgement(verdict, loads, stored)
 
 
 def last_acceptance(fabric: str, intent_sha256: str) -> LastAcceptance | None:
     """Return what was judged last of a fabric, None if nothing was; ``intent_sha256`` is that of its intent today."""
-    return _stored(last_verdict_file(fabric), "", intent_sha256)
+    return _stored_summary(last_verdict_file(fabric), intent_sha256)
 
 
-def _stored(path: Path, member: str, intent_sha256: str) -> LastAcceptance | None:
-    """Return the summary in a file, or in a member of its document; None if it is missing or cannot be read."""
+def _stored_summary(path: Path, intent_sha256: str, *, member: str = "") -> LastAcceptance | None:
+    """Return the summary of a verdict in a file, or in a ``member`` of its document.
+
+    None if there is none or it cannot be read. It is ``outdated`` unless it is of the intent with this digest.
+    """
     try:
         summary = json.loads(path.read_bytes())
         if member:
@@ -140,19 +143,19 @@ def last_verdict_file(fabric: str) -> Path:
     return STATE / "acceptance" / f"{fabric}.json"
 
 
-def _store(verdict: AcceptanceVerdict, stored_plan: ReadPlan, folder: Path) -> None:
+def _store_verdict(verdict: AcceptanceVerdict, stored_plan: ReadPlan, folder: Path) -> None:
     """Write the verdict into ``folder``, and in a project its summary into the project's state."""
     summary = {
         "version": 1,
         "at": datetime.now(UTC).isoformat(timespec="seconds"),
-        "commit": _commit(),
+        "commit": _project_commit(),
         "level": verdict.plan.level.value,
         "verdict": verdict.verdict.value,
         "fabric": verdict.plan.fabric,
         "intent_sha256": verdict.plan.intent_sha256,
         "plan_sha256": stored_plan.sha256,
         "directory": str(folder.resolve()),
-        "running": _running(folder),
+        "running": _running_digests(folder),
     }
     document = {"version": 1, **verdict_json(verdict), "judged": summary}
     files = {folder / VERDICT_FILE: document}
@@ -167,7 +170,7 @@ def _store(verdict: AcceptanceVerdict, stored_plan: ReadPlan, folder: Path) -> N
             raise RailweaveError(cannot_write(path, fault)) from fault
 
 
-def _running(folder: Path) -> dict[str, str]:
+def _running_digests(folder: Path) -> dict[str, str]:
     """Return the digests of what the switches ran while they were tested, by name; empty where nobody wrote them."""
     try:
         switches = json.loads((folder / RUNNING_FILE).read_bytes())["switches"]
@@ -176,7 +179,7 @@ def _running(folder: Path) -> dict[str, str]:
         return {}
 
 
-def _commit() -> str:
+def _project_commit() -> str:
     """Return the commit of the project, empty without git."""
     try:
         return commit_at("HEAD")

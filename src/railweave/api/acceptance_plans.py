@@ -20,11 +20,12 @@ __all__ = ["plan"]
 def plan(
     project: Project, out: Path, *, level: Level = Level.QUICK, seed: int = 0, base: str = "", only: str = ""
 ) -> PlanSummary:
-    """Write the acceptance plan of the fabric into the directory ``out``, and return it in short.
+    """Write the acceptance plan of the fabric into the directory ``out``, and return its summary.
 
-    ``base`` is a git revision or a file: only what is new since then is tested, with peers outside it. ``only`` has
-    nodes, switches and cables by name, range or pattern, with commas. Raises RefusedError with every error of the
-    intent and if there is nothing to test, UsageError for unknown names, RailweaveError if nothing can be written.
+    ``base`` is a git revision or a file: only what is new since then is tested, with peers outside it. ``only`` names
+    the nodes, switches and cables to test by name, range or pattern, separated by commas; ``base`` goes before it.
+    Raises RefusedError with every error of the intent and if there is nothing to test, UsageError for unknown names,
+    RailweaveError if nothing can be written.
     """
     with without_collections():
         designed = load_configurable(project.intent)

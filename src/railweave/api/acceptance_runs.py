@@ -59,7 +59,8 @@ def run(
 
     ``resume`` continues a run that ended early. With ``limit`` only the tests between nodes that it names are run.
     ``idle`` says that no job uses the nodes, where the target has no hooks to drain them. Raises RefusedError if the
-    fabric or the nodes are not as intended, if nodes are in use, or if the directory belongs to another plan or run.
+    fabric or the nodes are not as intended, if nodes are in use, or if the directory belongs to another plan or run;
+    UsageError for an unknown target, or if ``limit`` leaves no test.
     """
     stored_plan = read_plan(folder)
     # Without the operator: the warnings of the intent are shown by the verification below.
@@ -77,7 +78,7 @@ def run(
     log = node_log(fabric.name, live.target.name)
     with live.progress(), log.held("acceptance run"):
         answers = runner.prepare()
-        switches = _refuse_settings(project, live, request, answers, has_nics=access.nic_settings)
+        switches = _store_and_check_settings(project, live, request, answers, has_nics=access.nic_settings)
         runner.poll_s = _longest_poll_s(switches)
         runner.files.write_running(_running_digests(live, request.switches))
         for remark in state_remarks(answers, stored_plan.plan.tests):
@@ -215,12 +216,12 @@ def _refuse_unverified(result: VerifyResult) -> None:
     raise RefusedError(diagnostics)
 
 
-def _refuse_settings(
+def _store_and_check_settings(
     project: Project, live: LiveFabric, request: RunRequest, answers: Mapping[str, NodeAnswer], *, has_nics: bool
 ) -> list[DeviceFacts]:
-    """Store the settings of switches and nodes, and raise RefusedError if they are not as intended.
+    """Store the settings of switches and nodes, compare them with the intent, and return those of the switches.
 
-    Returns those of the switches.
+    Raises RefusedError if settings are not as intended.
     """
     fabric = live.designed.fabric
     folder = request.folder / FACTS_FOLDER

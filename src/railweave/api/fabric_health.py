@@ -120,5 +120,5 @@ class HealthLook:
 
 
 def _unreachable(checks: Sequence[VerifyCheck]) -> dict[str, str]:
-    """Return the switches whose state could not be read."""
+    """Return why the state of switches could not be read, by their names."""
     return {check.device: check.actual for check in checks if check.kind is CheckKind.REACHABLE and not check.ok}

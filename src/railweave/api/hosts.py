@@ -74,9 +74,9 @@ class LiveNodes:
 def plan(project: Project, target: str, *, limit: str = "", base: str = "", phase: int | None = None) -> HostsRun:
     """Return what `apply` would change on the nodes that ``limit`` names, by default on all.
 
-    ``limit`` is a comma-separated list of names, patterns and kinds; with ``base``, the running intent, and ``phase``
-    the nodes are compared with that phase of the change. Raises RefusedError if the intent has errors, if
-    the target does not reach nodes or if a name matches none.
+    ``limit`` is a comma-separated list of names, patterns and kinds. With ``phase`` the nodes are compared with that
+    phase of the change from ``base``, the running intent. Raises RefusedError if the intent has errors, if the target
+    does not reach nodes or if a name matches none.
     """
     values = None
     if base and phase:
@@ -100,9 +100,9 @@ def apply(project: Project, target: str, *, limit: str = "", single_step: bool =
 def agreed_nodes(
     project: Project, target: str, *, limit: str = "", single_step: bool = False, values: NodeValues | None = None
 ) -> LiveNodes | None:
-    """Return the nodes that ``limit`` names, if the operator agrees to their change; raises as `apply` does.
+    """Return the nodes that ``limit`` names if the operator agrees to their change, None if they declined.
 
-    ``values`` are those of a phase (`deploy_node_phase`).
+    ``values`` are those of a phase (`deploy_node_phase`). Raises as `apply` does.
     """
     nodes = live_nodes(project, target, limit, values)
     if not nodes.designed.fabric.policies.hosts.manage:
@@ -193,7 +193,10 @@ def _shared_values_fix(*, is_rollback: bool) -> str:
 
 
 def live_nodes(project: Project, target: str, limit: str = "", values: NodeValues | None = None) -> LiveNodes:
-    """Return the nodes that ``limit`` names, as they are to be in a phase with ``values``; raises as `plan` does."""
+    """Return the nodes that ``limit`` names, to be configured with ``values``, by default those of the intent.
+
+    Raises as `plan` does.
+    """
     designed = load_configurable(project.intent)
     # Information belongs to `check` and `size`, and would be repeated by every command here.
     project.operator.warn(diagnostic for diagnostic in designed.diagnostics if diagnostic.severity is not Severity.INFO)
@@ -222,9 +225,10 @@ def reach_nodes(
     access: HostAccess,
     sends: Fabric | None = None,
 ) -> LiveNodes:
-    """Return ``hosts`` as reached by ``access``, the ``hosts`` of ``target``; raises RefusedError for its secrets.
+    """Return ``hosts`` as reached by ``access``, which is the ``hosts`` section of ``target``.
 
-    They send what ``sends`` says, by default what they accept.
+    They are configured to send what ``sends`` says, by default what they accept. Raises RefusedError if a secret of
+    ``access`` is missing.
     """
     access = with_secrets(access, target)
     renderer = HostRenderer(designed.fabric, project_templates(), sends, access.before)
@@ -275,9 +279,9 @@ def _no_device(kinds: Mapping[str, str], unknown: Sequence[str]) -> RefusedError
     candidates = [*kinds, *kinds.values()]
     suggestions = [nearest(pattern, candidates) for pattern in unknown]
     # Each name once: two misspelled patterns may be close to the same name.
-    near = dict.fromkeys(name for name in suggestions if name)
-    if near:
-        fix = f"did you mean {', '.join(near)}? {fix}"
+    close_names = dict.fromkeys(name for name in suggestions if name)
+    if close_names:
+        fix = f"did you mean {', '.join(close_names)}? {fix}"
     return RefusedError([error("RW807", f"no device is named {', '.join(unknown)}", fix=fix)])
 
 

@@ -128,7 +128,7 @@ def up(project: Project, *, environ: Mapping[str, str] | None = None, wait: floa
         environ = os.environ
     lab = rendered(project.intent, _with_mac(chosen_image(environ)))
     # The image is built before the lock is taken: that takes minutes the first time, and touches no lab.
-    lab = _joined(_with_images(lab))
+    lab = _with_joined_nodes(_with_images(lab))
     refuse_unable(lab.runner)
     with one_at_a_time(f"railweave-lab-{lab.name}"):
         running = running_topology(lab.runner)
@@ -237,12 +237,15 @@ def _with_mac(image: NodeImage) -> NodeImage:
 
 
 def rendered(path: Path, image: NodeImage) -> RenderedLab:
-    """Return the lab of the intent at ``path``; raises RefusedError."""
+    """Return the lab of the intent at ``path``, scaled down if it is too large for a lab; nothing is written.
+
+    Raises RefusedError if the intent has errors or cannot become a lab.
+    """
     designed = load_configurable(path)
     folder = _FOLDER / designed.fabric.name
     lab_fabric = _lab_fabric(designed, image)
     # For the intent itself, before it is scaled down.
-    hint = fitting_reserve(designed.fabric, lab_fabric)
+    smaller_reserve = fitting_reserve(designed.fabric, lab_fabric)
     scaled_text: str | None = None
     mapping: tuple[tuple[str, str, str], ...] = ()
     if needs_scaling(designed.fabric, lab_fabric):
@@ -261,7 +264,7 @@ def rendered(path: Path, image: NodeImage) -> RenderedLab:
         claimed=len(designed.fabric.switches),
         scaled=scaled_text,
         mapping=mapping,
-        fitting_reserve=hint,
+        fitting_reserve=smaller_reserve,
     )
 
 
@@ -280,7 +283,7 @@ def _scale_down(path: Path, designed: Designed, name: str) -> _ScaledDesign:
     """
     first_refusal: RefusedError | None = None
     for attempt in attempts(designed.intent, designed.fabric, designed.catalog):
-        text = _yaml(path, attempt.keys)
+        text = _scaled_intent_text(path, attempt.keys)
         try:
             return _ScaledDesign(text, attempt.mapping, design_text(text, name))
         except RefusedError as refused:
@@ -303,7 +306,10 @@ def _whole_reserve(designed: Designed) -> Fabric:
 
 
 def _reserve(designed: Designed, image: NodeImage) -> Fabric | None:
-    """Return the fabric for which virtual machines get ports: the whole reserve, if a lab has SSH ports for it."""
+    """Return the fabric with the whole reserve, for which a lab of virtual machines makes ports and routes.
+
+    None if the switches are not virtual machines, or if the whole reserve does not fit into a lab.
+    """
     if image.kind != MACHINE_KIND:
         return None
     whole = _whole_reserve(designed)
@@ -312,7 +318,7 @@ def _reserve(designed: Designed, image: NodeImage) -> Fabric | None:
     return whole
 
 
-def _yaml(path: Path, keys: Mapping[str, Any]) -> str:
+def _scaled_intent_text(path: Path, keys: Mapping[str, Any]) -> str:
     head = f"# {path.name} scaled down to a lab by `railweave lab render`; {MAPPING} says how.\n"
     return head + yaml.safe_dump(dict(keys), sort_keys=False, width=120)
 
@@ -361,9 +367,9 @@ def _with_images(rendered: RenderedLab) -> RenderedLab:
     return replace(rendered, lab=lab)
 
 
-def _joined(rendered: RenderedLab) -> RenderedLab:
-    """Return the lab with its cables to the nodes that run in labs of other fabrics of the intent."""
-    # By node, what `running_nodes` has of it.
+def _with_joined_nodes(rendered: RenderedLab) -> RenderedLab:
+    """Return the lab, joined to its nodes that run already in the labs of other fabrics of the intent."""
+    # The entry of `running_nodes` for each of these nodes.
     joined: dict[str, str] = {}
     # A scaled-down lab has fewer nodes than the intent, so that its nodes are not those of the other labs.
     if rendered.scaled is None:

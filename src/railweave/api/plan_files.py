@@ -19,7 +19,7 @@ from railweave.plan.signed import Signed
 from railweave.printable import printable
 from railweave.wording import command_line, first_few
 
-_AFRESH = "make a plan of what is left, have it signed, and deploy that"
+_PLAN_AGAIN = "make a plan of what is left, have it signed, and deploy that"
 NAMESPACE = "railweave-plan"
 """The namespace of plan signatures, as ssh-keygen calls it: a signature made for another purpose is not valid."""
 ORDER_NAMESPACE = "railweave-rollback"
@@ -64,7 +64,7 @@ def sign_plan(file: Path, key: Path) -> Path:
 
 def read_signed(file: Path, allowed: Path) -> tuple[Signed, str]:
     """Return the plan in ``file``, and who signed it; raises RefusedError where no allowed signer did, OSError."""
-    return _read(file, allowed, NAMESPACE)
+    return _read_with_signature(file, allowed, NAMESPACE)
 
 
 def read_order(file: Path | None, rollout: str, allowed: Path) -> tuple[Signed, str]:
@@ -79,21 +79,22 @@ def read_order(file: Path | None, rollout: str, allowed: Path) -> tuple[Signed, 
             f"`{command_line('rollback', rollout, '--order', 'order')}`; or revert the intent and deploy a signed plan"
         )
         raise RefusedError([error("RW528", message, fix=fix)])
-    order, signer = _read(file, allowed, ORDER_NAMESPACE)
+    order, signer = _read_with_signature(file, allowed, ORDER_NAMESPACE)
     _require_order(order, rollout, str(file))
     return order, signer
 
 
 def check_resumed(rollout: Rollout, allowed: Path) -> str:
-    """Return who signed the plan or order of ``rollout``, by its journal and the signers that are allowed now.
+    """Return who signed the plan or order in the journal of ``rollout``.
 
-    Raises RefusedError where nobody did, or the journal names other changes than the signed plan.
+    Raises RefusedError if nobody did who is an allowed signer now, or if the journal has other changes than the signed
+    plan.
     """
     where = f"the journal of rollout {rollout.name}"
     signed = rollout.metadata.signed
     if signed is None:
         message = f"{where} has no plan or order that somebody in {allowed} signed"
-        raise RefusedError([error("RW528", message, Where(str(rollout.path)), fix=_AFRESH)])
+        raise RefusedError([error("RW528", message, Where(str(rollout.path)), fix=_PLAN_AGAIN)])
     if rollout.metadata.kind is RolloutKind.ROLLBACK:
         signer = _signer(signed, allowed, ORDER_NAMESPACE, where)
         _require_order(signed, rollout.metadata.of, where)
@@ -103,7 +104,7 @@ def check_resumed(rollout: Rollout, allowed: Path) -> str:
     differences = unlike_plan(rollout, plan)
     if differences:
         message = f"{where} does not have the plan that was signed: {first_few(differences)} differ"
-        raise RefusedError([error("RW528", message, Where(str(rollout.path)), fix=_AFRESH)])
+        raise RefusedError([error("RW528", message, Where(str(rollout.path)), fix=_PLAN_AGAIN)])
     return signer
 
 
@@ -118,7 +119,7 @@ def _require_order(order: Signed, rollout: str, where: str) -> None:
     raise RefusedError([error("RW528", message, fix=fix)])
 
 
-def _read(file: Path, allowed: Path, namespace: str) -> tuple[Signed, str]:
+def _read_with_signature(file: Path, allowed: Path, namespace: str) -> tuple[Signed, str]:
     """Return the content of ``file`` with its signature, and who signed it; raises FileNotFoundError without the file.
 
     Raises RefusedError without a signature, or if no allowed signer made it.
@@ -129,12 +130,15 @@ def _read(file: Path, allowed: Path, namespace: str) -> tuple[Signed, str]:
         # For the file itself the caller names the command that writes it.
         if missing.filename == str(file):
             raise
-        raise _refused(f"{file} is not signed: there is no {missing.filename}", str(file), namespace) from None
+        raise _not_signed(f"{file} is not signed: there is no {missing.filename}", str(file), namespace) from None
     return signed, _signer(signed, allowed, namespace, str(file))
 
 
 def _signer(signed: Signed, allowed: Path, namespace: str, where: str) -> str:
-    """Return who signed it; raises RefusedError where no allowed signer did."""
+    """Return who made the signature of ``signed``; raises RefusedError if no allowed signer did.
+
+    ``where`` names what was signed in messages.
+    """
     with tempfile.NamedTemporaryFile() as signature:
         # ssh-keygen reads the signed content from standard input, and the signature only from a file.
         signature.write(signed.signature)
@@ -145,10 +149,10 @@ def _signer(signed: Signed, allowed: Path, namespace: str, where: str) -> str:
         signer = next(iter(output.splitlines()), "").strip()
         if status or not signer:
             reason = output or "no match"
-            raise _refused(f"the signature of {where} is of nobody in {allowed}: {reason}", where, namespace)
+            raise _not_signed(f"the signature of {where} is of nobody in {allowed}: {reason}", where, namespace)
         status, output = _ssh_keygen(signed.text, "-Y", "verify", *options, "-I", signer)
     if status:
-        raise _refused(f"the signature of {where} is not of this content: {output}", where, namespace)
+        raise _not_signed(f"the signature of {where} is not of this content: {output}", where, namespace)
     return signer
 
 
@@ -160,15 +164,16 @@ def refuse_unsigned(target: str, allowed: Path) -> RefusedError:
     return RefusedError([error("RW528", message, fix=fix)])
 
 
-def _refused(message: str, where: str, namespace: str) -> RefusedError:
+def _not_signed(message: str, where: str, namespace: str) -> RefusedError:
+    """Return the error for a file without a valid signature."""
     fix = f"review it and sign it: `ssh-keygen -Y sign -f KEY -n {namespace} FILE`"
     return RefusedError([error("RW528", message, Where(where, 1, 1), fix=fix)])
 
 
-def _ssh_keygen(data: bytes, *words: str) -> tuple[int, str]:
+def _ssh_keygen(data: bytes, *arguments: str) -> tuple[int, str]:
     """Run ssh-keygen with ``data`` on its standard input; return its exit status and what it printed."""
     try:
-        result = subprocess.run(["ssh-keygen", *words], input=data, capture_output=True, check=False)
+        result = subprocess.run(["ssh-keygen", *arguments], input=data, capture_output=True, check=False)
     except OSError as fault:
         raise RailweaveError(f"ssh-keygen cannot be run: {fault.strerror}") from fault
     output = result.stdout

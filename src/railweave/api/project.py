@@ -69,11 +69,11 @@ def find_target(name: str) -> Path:
     is_name = bool(name) and Path(name).name == name and not name.endswith((".yml", ".yaml", _EXAMPLE))
     if is_name and path.is_file():
         return path
-    text = f"{_no_target(name, path)} (available targets: {', '.join(_targets()) or 'none'})"
+    message = f"{_no_target(name, path)} (available targets: {', '.join(_targets()) or 'none'})"
     example = path.with_suffix(f"{_EXAMPLE}.yml")
     if is_name and example.is_file():
-        text += f"; copy {example} to it and fill it in"
-    raise UsageError(text)
+        message += f"; copy {example} to it and fill it in"
+    raise UsageError(message)
 
 
 def _targets() -> list[str]:

@@ -105,10 +105,11 @@ def model_file(model: str) -> str:
 
 
 def _catalog_with(model: str) -> Catalog:
+    """Return the catalog. If ``model`` is named and not in it, raises UsageError with the nearest id."""
     use_own_models()
     catalog = load_catalog()
     ids = (*catalog.switch_ids(), *catalog.nic_ids())
     if model and model not in ids:
-        near = suggestion(model, ids)
-        raise UsageError(f"the catalog has no model {model!r}: {near}`railweave models` lists all")
+        guess = suggestion(model, ids)
+        raise UsageError(f"the catalog has no model {model!r}: {guess}`railweave models` lists all")
     return catalog

@@ -55,9 +55,10 @@ def starter_designs() -> Mapping[str, str]:
 
 
 def design_intent(design: str, nodes: int | None = None) -> str:
-    """Return the intent of a reference design, with so many GPU nodes.
+    """Return the text of a reference design's intent, with ``nodes`` GPU nodes, by default as many as it has.
 
-    Raises UsageError for an unknown design, RefusedError with what has to change where it does not scale so far.
+    Raises UsageError for an unknown design. If the design does not scale to ``nodes``, raises RefusedError with what
+    has to change.
     """
     designs = starter_designs()
     if design not in designs:
@@ -75,11 +76,11 @@ def design_intent(design: str, nodes: int | None = None) -> str:
 def init(
     folder: Path, template: str = DEFAULT, *, design: str | None = None, nodes: int | None = None
 ) -> tuple[Path, ...]:
-    """Copy a starter project into ``folder`` and return the files written; with the intent of ``design``, of ``nodes``
-    GPU nodes, where one is named. The schema of the intent is written beside it.
+    """Copy a starter project into ``folder`` and return the files written.
 
-    Raises UsageError for an unknown template or design, RefusedError for a design that does not scale to ``nodes``,
-    RailweaveError if the folder is not empty: no file is overwritten.
+    If ``design`` is named, its intent replaces that of the template, with ``nodes`` GPU nodes. The schema of the intent
+    is written beside it. Raises UsageError for an unknown template or design, RefusedError for a design that does not
+    scale to ``nodes``, RailweaveError if the folder is not empty: no file is overwritten.
     """
     templates = starter_templates()
     if template not in templates:
@@ -137,6 +138,7 @@ def _comment(file: Traversable) -> str:
 
 
 def _copy(source: Traversable, folder: Path, written_files: set[Path]) -> None:
+    """Copy the files of a starter project into ``folder``, and add their paths to ``written_files``."""
     folder.mkdir(parents=True, exist_ok=True)
     for entry in source.iterdir():
         target = folder / _NAMES.get(entry.name, entry.name)

@@ -36,10 +36,10 @@ def verify(
     Counters are read before and after, at least two seconds apart by ``clock``: errors that grow and PFC storms fail
     by the rules of `health`. Without ``counters`` the state alone is compared.
 
-    ``base`` and ``phase`` as for `plan`, by default the last phase that all switches have. Devices are read again
-    until every check passes, for ``wait_s`` seconds at most. ``limit`` names the switches to verify, as in `deploy`; by
-    default all but those that the limit of the last deployment left behind, which a warning names. Raises RefusedError,
-    UsageError.
+    ``base`` and ``phase`` select a phase as for `plan`, by default the last one that all switches have. Devices are
+    read again until every check passes, for ``wait_s`` seconds at most. ``limit`` names the switches to verify, as in
+    `deploy`. By default all are verified but those that the limit of the last deployment left behind, which a warning
+    names. Raises RefusedError, UsageError.
     """
     refuse_limited_phase(limit, base, phase)
     fabric = live_phase(project, target, base, phase, done=True)
@@ -58,13 +58,13 @@ def verify(
     if rollout is None:
         return result
     unverified = [name for name in rollout.behind if name not in names]
-    return replace(result, warnings=(*result.warnings, *_left_behind(rollout, unverified)))
+    return replace(result, warnings=(*result.warnings, *_left_behind_warnings(rollout, unverified)))
 
 
 def _settled(fabric: LiveFabric, rollout: Rollout | None, names: Set[str]) -> Set[str]:
-    """Return the switches whose links are verified: all but those that ``rollout`` left behind, and ``names``.
+    """Return the switches whose links are verified: ``names``, and all that ``rollout`` did not leave behind.
 
-    Empty for all switches, if no rollout left any behind.
+    Without a rollout the result is empty, which stands for all switches.
     """
     if rollout is None:
         return frozenset()
@@ -107,8 +107,8 @@ def _is_limited(journal: Path) -> bool:
         return False
 
 
-def _left_behind(rollout: Rollout, unverified: Collection[str]) -> Iterator[str]:
-    """Yield the warning for switches that are not verified; none if all are."""
+def _left_behind_warnings(rollout: Rollout, unverified: Collection[str]) -> Iterator[str]:
+    """Yield a warning that names the switches that are not verified; nothing if all are."""
     if unverified:
         yield (
             f"not verified, left behind by the limit of rollout {rollout.name}: {compact(unverified)}; "

@@ -149,14 +149,15 @@ def explain(project: Project, device: str, row: str = "") -> "Explanation":
     if switch is None:
         message = f"no switch {device!r} in fabric {fabric.name}"
         # difflib's default is 0.6, with which `leaf` alone does not find `pod1-leaf1`.
-        near = get_close_matches(device, fabric.switch_of, n=3, cutoff=0.4)
-        if near:
-            message += f"; did you mean {', '.join(near)}?"
+        close_names = get_close_matches(device, fabric.switch_of, n=3, cutoff=0.4)
+        if close_names:
+            message += f"; did you mean {', '.join(close_names)}?"
         raise UsageError(message)
     return explain_text(configure(fabric, switch, project_templates()), row)
 
 
 def _yang_diagnostics(gathered: Gathered, folders: Sequence[Path]) -> tuple[Diagnostic, ...]:
+    """Validate every CONFIG_DB by the YANG models in each folder. Raises RailweaveError for a folder without models."""
     if not folders:
         return ()
     from railweave.yang.check import check_yang
@@ -170,7 +171,11 @@ def _yang_diagnostics(gathered: Gathered, folders: Sequence[Path]) -> tuple[Diag
 
 
 def _fact_diagnostics(gathered: Gathered, folder: Path) -> tuple[Diagnostic, ...]:
-    """Compare the ``NAME.json`` files of ``folder`` with the fabric; an intent without one is reported by itself."""
+    """Compare the settings of devices in ``folder``, ``NAME.json`` each, with the fabric.
+
+    Empty if the intent cannot be designed, which other diagnostics say. Raises UsageError if there are no files,
+    RailweaveError if one cannot be read.
+    """
     from railweave.checks.facts import fact_findings, uncompared_findings
     from railweave.sonic.render.configure import Configurator
     from railweave.templates import find_templates
@@ -183,7 +188,7 @@ def _fact_diagnostics(gathered: Gathered, folder: Path) -> tuple[Diagnostic, ...
         return ()
     try:
         files = {path.stem: (str(path), path.read_text(encoding="utf-8")) for path in paths}
-    except (OSError, UnicodeDecodeError) as wrong:
-        raise RailweaveError(f"cannot read the facts in {folder}: {wrong}") from wrong
+    except (OSError, UnicodeDecodeError) as fault:
+        raise RailweaveError(f"cannot read the facts in {folder}: {fault}") from fault
     findings = fact_findings(gathered.fabric, files, Configurator(gathered.fabric, find_templates()))
     return (*findings, *uncompared_findings(gathered.fabric, files))

@@ -14,8 +14,8 @@ from railweave.errors import RefusedError
 def models_at(revision: str) -> Iterator[None]:
     """Make `load_catalog` return the project's models of a git revision in place of those of the working tree.
 
-    Raises RailweaveError with git's own message and for a link; what is wrong in a model's file is reported with the
-    revision.
+    Raises RailweaveError with git's own message, or if a file is a link. A RefusedError for a model's file names the
+    file with the revision.
     """
     folder = folder_at(revision, str(OWN_MODELS))
     with own_models_in(folder):

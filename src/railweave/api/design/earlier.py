@@ -34,7 +34,8 @@ def name_earlier_switches(
     for default in earlier_defaults(intent):
         default_names = default.fabric.switch_of.keys()
         has_other_names = not default_names <= fabric.switch_of.keys()
-        if has_other_names and missing.isdisjoint(default_names) and is_reached(default.fabric):
+        has_no_missing_name = missing.isdisjoint(default_names)
+        if has_other_names and has_no_missing_name and is_reached(default.fabric):
             where = intent.where("topology")
             fix = f"; if an earlier version of railweave deployed the switches, write {quoted(default.lines)} under"
             fix += f" `{where.path}` in {where.file}, which keeps their names"

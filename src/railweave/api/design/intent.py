@@ -81,7 +81,7 @@ def gather_text(text: str, name: str) -> Gathered:
 
 def load_designed(path: Path) -> Designed:
     """Return the designed fabric of the intent at ``path``; raises RefusedError with every error."""
-    return _demand(gather(path))
+    return _require_designed(gather(path))
 
 
 def load_countable(path: Path) -> Designed:
@@ -89,7 +89,7 @@ def load_countable(path: Path) -> Designed:
 
     Where switches or NICs have no model, only the number and the speed of their ports are known.
     """
-    return _demand(gather(path), to_count=True)
+    return _require_designed(gather(path), to_count=True)
 
 
 def load_configurable(path: Path) -> Designed:
@@ -107,7 +107,10 @@ _SIZED_ONLY = ("RW113", "RW126")
 
 
 def to_configure(diagnostics: Iterable[Diagnostic]) -> tuple[Diagnostic, ...]:
-    """Return the diagnostics of a fabric that is to be configured: what can only be sized is an error, errors first."""
+    """Return the diagnostics for a fabric that is to be configured, errors first.
+
+    Diagnostics of what can only be sized become errors.
+    """
     severe = []
     for diagnostic in diagnostics:
         if diagnostic.code in _SIZED_ONLY:
@@ -125,13 +128,13 @@ def _obstacles(diagnostics: Iterable[Diagnostic]) -> list[Diagnostic]:
 def design_text(text: str, name: str, beside: Beside | None = None, *, to_count: bool = False) -> Designed:
     """Return the designed fabric of an intent given as text; ``name`` stands for the file in diagnostics, ``beside``
     reads the files that it names."""
-    return _demand(_gather(load_intent_text(text, name, beside)), to_count=to_count)
+    return _require_designed(_gather(load_intent_text(text, name, beside)), to_count=to_count)
 
 
 def design_intent(intent: Intent, *, to_count: bool = False) -> Designed:
     """Return the designed fabric of an intent; raises RefusedError with every error. ``to_count`` is as in
     `load_countable`."""
-    return _demand(_gather(intent), to_count=to_count)
+    return _require_designed(_gather(intent), to_count=to_count)
 
 
 def designed_at(revision: str, path: Path, *, to_count: bool = False) -> Designed:
@@ -158,7 +161,7 @@ def designed_at(revision: str, path: Path, *, to_count: bool = False) -> Designe
     templates = templates_at(revision)
     with models_at(revision):
         gathered = _gather(load_intent_text(text, f"{revision}:{path}", beside), templates)
-        return _demand(gathered, to_count=to_count)
+        return _require_designed(gathered, to_count=to_count)
 
 
 def commit_at(revision: str) -> str:
@@ -217,7 +220,7 @@ def _gather(intent: Intent, templates: Templates | None = None) -> Gathered:
     )
 
 
-def _demand(gathered: Gathered, *, to_count: bool = False) -> Designed:
+def _require_designed(gathered: Gathered, *, to_count: bool = False) -> Designed:
     """Return the designed fabric; raises RefusedError if there is an error, or no fabric could be designed.
 
     With ``to_count`` a fabric that can be counted is enough.
@@ -242,7 +245,10 @@ def _demand(gathered: Gathered, *, to_count: bool = False) -> Designed:
 
 
 def _text_at(revision: str, path: Path) -> str:
-    """Return the text of a file at a git revision, in the working tree where that is empty. Raises RailweaveError."""
+    """Return the text of a file at a git revision, or in the working tree if ``revision`` is empty.
+
+    Raises RailweaveError if it cannot be read, with git's own message.
+    """
     if not revision:
         try:
             return path.read_text(encoding="utf-8")

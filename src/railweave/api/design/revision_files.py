@@ -33,7 +33,7 @@ def folder_at(revision: str, folder: str) -> Path | None:
 
 @cache
 def _copied(revision: str, folder: str, listing: str) -> Path:
-    """Write the files of a listing of ``git ls-tree`` into a new folder, and return that."""
+    """Write the files of a listing of ``git ls-tree`` into a new folder, and return that folder."""
     copy = TemporaryDirectory(prefix=f"railweave-{folder}-")
     _copies.append(copy)
     root = Path(copy.name)

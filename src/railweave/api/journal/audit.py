@@ -201,6 +201,7 @@ def _append_locked(descriptor: int, record: dict[str, Any]) -> None:
 
 
 def _append_shared(shared: SharedJournals, record: dict[str, Any]) -> None:
+    """Append a line to the log in a store; raises RailweaveError if the store does not take it."""
     try:
         stored = False
         # If another runner's line was stored first, the next attempt names that one as the previous line.

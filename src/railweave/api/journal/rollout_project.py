@@ -21,8 +21,9 @@ def open_rollout_project(
 ) -> Project:
     """Return the project of a rollout that is to be resumed, or rolled back, with the intent that its journal names.
 
-    ``rollout`` names it or a part of its name; the default is the newest on ``target``. An ``intent``, or
-    RAILWEAVE_INTENT, goes before the journal. Raises UsageError if rollouts of several fabrics could be meant.
+    ``rollout`` is its name or a part of it; the default is the newest on ``target``. ``resume`` tells whether it is to
+    be resumed. An ``intent``, or RAILWEAVE_INTENT, goes before the journal. Raises UsageError if rollouts of several
+    fabrics could be meant.
     """
     # Whoever names an intent may have moved it since the rollout began.
     if intent or os.environ.get("RAILWEAVE_INTENT"):
@@ -31,7 +32,7 @@ def open_rollout_project(
     if rollout:
         candidates = [named_rollout(folder, rollout)]
     else:
-        candidates = _newest(folder, target, resume=resume)
+        candidates = _newest_rollouts(folder, target, resume=resume)
     # The file of an intent may have been removed or renamed since.
     intents = sorted({candidate.metadata.intent for candidate in candidates if _has_intent(candidate)})
     if len(intents) == 1:
@@ -57,7 +58,7 @@ def _ambiguous_rollout(intents: int, candidates: Sequence[Rollout], target: str,
     return UsageError(f"rollouts of {intents} intents could be meant: {first_few(commands, separator=' or ')}")
 
 
-def _newest(folder: Path, target: str, *, resume: bool) -> list[Rollout]:
+def _newest_rollouts(folder: Path, target: str, *, resume: bool) -> list[Rollout]:
     """Return the newest rollout of each fabric on ``target`` that can be resumed, or else rolled back."""
     names = (NAME.match(path.stem) for path in journals(folder))
     # A dictionary, because it keeps the order of the journals.
@@ -65,5 +66,5 @@ def _newest(folder: Path, target: str, *, resume: bool) -> list[Rollout]:
     search = newest_change
     if resume:
         search = newest_unfinished
-    newest_rollouts = (search(folder, fabric, target) for fabric in fabrics)
-    return [rollout for rollout in newest_rollouts if rollout is not None]
+    found = (search(folder, fabric, target) for fabric in fabrics)
+    return [rollout for rollout in found if rollout is not None]

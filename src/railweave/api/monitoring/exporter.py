@@ -232,7 +232,7 @@ def _polling_of(live: LiveFabric, names: list[str], interval_s: float) -> Switch
 def exporter_of(project: Project, target: str, options: ExporterOptions) -> Exporter:
     """Return the exporter of the project's fabric on ``target``; nothing is read yet.
 
-    Raises RefusedError, UsageError, and UsageError for a target with sites.
+    Raises RefusedError, UsageError as `connect` does, and UsageError for a target with sites.
     """
     designed = load_configurable(project.intent)
     live = connect(project, designed, target, partial=True)
@@ -283,7 +283,10 @@ def serve_exporter(project: Project, target: str, options: ExporterOptions = DEF
 
 
 def listen_address(text: str, config: WebConfig) -> tuple[str, int]:
-    """Return the host and port of ``ADDRESS:PORT``; raises UsageError, also if others could read without a password."""
+    """Return the host and port of ``ADDRESS:PORT``.
+
+    Raises UsageError if it is neither, or if other machines could read metrics without TLS and a password.
+    """
     host, _, port = text.rpartition(":")
     host = host.removeprefix("[").removesuffix("]")
     try:

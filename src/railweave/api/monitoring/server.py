@@ -42,7 +42,8 @@ def answer(path: str, pages: Pages) -> HttpAnswer:
     devices = parse_qs(url.query).get("device", [])
     if len(devices) > 1:
         return HttpAnswer(HTTPStatus.BAD_REQUEST, "one device a request: /metrics?device=NAME\n")
-    page = pages(devices[0] if devices else None)
+    device = devices[0] if devices else None
+    page = pages(device)
     if page is None:
         return HttpAnswer(HTTPStatus.NOT_FOUND, "the fabric has no such switch: /metrics lists them\n")
     return HttpAnswer(HTTPStatus.OK, page, TEXT)
@@ -65,12 +66,14 @@ class _Handler(BaseHTTPRequestHandler):
     do_HEAD = do_GET  # noqa: N815
 
     def _is_allowed(self) -> bool:
-        words = self.headers.get("Authorization", "").split()
+        """Tell whether the login of the request is right; a login that cannot be decoded is not."""
+        authorization = self.headers.get("Authorization", "").split()
         # Without a login, or with one of another scheme, access depends on whether the configuration has users at all.
-        user = password = ""
-        if len(words) == 2 and words[0].lower() == "basic":
+        user = ""
+        password = ""
+        if len(authorization) == 2 and authorization[0].lower() == "basic":
             try:
-                user, _, password = base64.b64decode(words[1], validate=True).decode().partition(":")
+                user, _, password = base64.b64decode(authorization[1], validate=True).decode().partition(":")
             except (binascii.Error, UnicodeDecodeError):
                 return False
         return self.server.config.accepts(user, password)

@@ -39,7 +39,7 @@ class WebConfig:
     _key: bytes = field(default_factory=lambda: secrets.token_bytes(32), repr=False)
 
     def accepts(self, user: str, password: str) -> bool:
-        """Tell whether a login is right; anybody's is if there are no users."""
+        """Tell whether a login is right; without users in the configuration every login is."""
         if not self.users:
             return True
         digest = hashlib.blake2b(f"{user}\0{password}".encode(), key=self._key).digest()
@@ -90,6 +90,7 @@ def load_web_config(path: Path, now: datetime | None = None) -> WebConfig:
 
 
 def _unknown_keys(document: Document, path: str, value: Mapping[str, Any]) -> list[Diagnostic]:
+    """Return an error for each unknown key of ``value``, the mapping at ``path`` of the document ("" for its top)."""
     keys = _KEYS[path]
     faults = []
     for key in value:

@@ -28,13 +28,13 @@ from railweave.wording import counted
 
 
 def bom(project: Project, *, against: str = "", prices: Path | None = None, spares: Iterable[str] = ()) -> Bill:
-    """Return the bill of materials: every part with its quantity, cables by length; of all fabrics of the intent where
-    it has several and none is named.
+    """Return the bill of materials: every part with its quantity, cables by length.
 
-    ``against`` is a git revision or a file, as in `diff`: then only what the intent needs more, or less, than there.
-    ``prices`` is a file with prices by part, ``spares`` what is bought beyond the quantities: percent of every part,
-    or of a kind of part as ``module=5``, or pieces as ``switch=+1``. Raises RefusedError with every error of an intent
-    or of the prices, UsageError for other rules of spares.
+    If the intent has several fabrics and the project names none, the bill is of all of them. ``against`` is a git
+    revision or a file, as in `diff`: the bill then has only what the intent needs more, or less, than that one.
+    ``prices`` is a file with prices by part. ``spares`` are rules for parts beyond the quantities: ``5`` is
+    percent of every part, ``module=5`` percent of a kind of part, ``switch=+1`` pieces. Raises RefusedError with every
+    error of an intent or of the prices, UsageError for other rules of spares.
     """
     price_list = None if prices is None else read_prices(prices)
     rules = read_spares(spares)
@@ -69,8 +69,9 @@ def _intents(project: Project) -> tuple[Path, ...]:
 def bom_phases(project: Project, *, prices: Path | None = None, spares: Iterable[str] = ()) -> tuple[BomPhase, ...]:
     """Return what each phase of growth orders: today, the growth that the workload states, and all nodes that fit.
 
-    A phase that is no larger than the one before is left out. Spares are those of all parts until then. Raises
-    RefusedError also where the fabric cannot be built at a phase, with what prevents it.
+    A phase that is no larger than the one before is left out. ``prices`` and ``spares`` are as for `bom`; the spares of
+    a phase are computed from all parts until then. Raises as `bom` does, and RefusedError if the fabric cannot be built
+    at a phase, with what prevents it.
     """
     price_list = None if prices is None else read_prices(prices)
     rules = read_spares(spares)

@@ -22,11 +22,11 @@ _READABLE = 0o644
 
 
 def compare(projects: Sequence[Project], *, prices: Path | None = None, html: Path | None = None) -> Comparison:
-    """Return several intents side by side: their sizes, parts, worst single failure, what they have of the rules of
-    thumb and, with ``prices``, their cost; ``html`` is a file into which they are written as a page.
+    """Return several intents side by side: sizes, parts, worst single failure, rules of thumb, with ``prices`` costs.
 
-    An intent without switch models of the catalog has sizes alone. Raises RefusedError with every error of all intents
-    or of the prices, UsageError for fewer than two intents, RailweaveError where ``html`` cannot be written.
+    ``html`` is a file into which the comparison is written as a page. An intent without switch models of the catalog
+    has sizes alone. Raises RefusedError with every error of all intents or of the prices, UsageError for fewer than two
+    intents, RailweaveError where ``html`` cannot be written.
     """
     if len(projects) < 2:
         raise UsageError("name two intents or more to compare")

@@ -40,19 +40,19 @@ def export(
     the intent and everything that the consumer would refuse, before anything is written; UsageError for an unknown
     format.
     """
-    kinds = tuple(FORMATS) if name == ALL else (export_format(name).name,)
+    format_names = tuple(FORMATS) if name == ALL else (export_format(name).name,)
     source, warnings = export_source(project, options or ExportOptions(), live)
     files: dict[str, tuple[str, str]] = {}
     without: dict[str, str] = {}
-    for kind in kinds:
+    for format_name in format_names:
         try:
-            files[kind] = FORMATS[kind].file, FORMATS[kind].write(source)
+            files[format_name] = FORMATS[format_name].file, FORMATS[format_name].write(source)
         except RefusedError as refused:
             # RW952: the intent has nothing for the format, which only matters if the format was asked for by name.
             has_nothing = all(diagnostic.code == "RW952" for diagnostic in refused.diagnostics)
             if name != ALL or not has_nothing:
                 raise
-            without[kind] = refused.diagnostics[0].message
+            without[format_name] = refused.diagnostics[0].message
     if out is not None:
         _write(out, files, as_folder=name == ALL)
     return Exported(source.name, files, source.topology.left_out, without, warnings)
@@ -74,7 +74,10 @@ def check_export(
 
 
 def export_source(project: Project, options: ExportOptions, live: str = "") -> tuple[ExportSource, tuple[str, ...]]:
-    """Return what formats are written from, and sentences about switches of ``live`` that could not be read."""
+    """Return what formats are written from, and warnings about switches of the target ``live`` that cannot be read.
+
+    Raises UsageError for an unknown release of an operator.
+    """
     if options.release not in RELEASES:
         guess = suggestion(options.release, RELEASES)
         raise UsageError(f"no operator release {options.release!r}: {guess}it is one of {either(RELEASES)}")
@@ -86,9 +89,9 @@ def export_source(project: Project, options: ExportOptions, live: str = "") -> t
         from railweave.api.maintenance.service import out_of_service as read_service
 
         for path in designed:
-            switches, sentences = read_service(Project(path, project.operator), live)
-            out_of_service |= switches
-            warnings += sentences
+            reasons, fabric_warnings = read_service(Project(path, project.operator), live)
+            out_of_service |= reasons
+            warnings += fabric_warnings
     fabrics = tuple(design.fabric for design in designed.values())
     places = {design.fabric.name: design.intent.where for design in designed.values()}
     return ExportSource(fabrics, options, out_of_service, places), tuple(warnings)
@@ -106,10 +109,10 @@ def _write(out: Path, files: Mapping[str, tuple[str, str]], *, as_folder: bool) 
     try:
         if as_folder:
             out.mkdir(parents=True, exist_ok=True)
-        for kind, (file, text) in files.items():
+        for format_name, (file, text) in files.items():
             path = out
             if as_folder:
-                path = out / file_name(kind, file)
+                path = out / file_name(format_name, file)
             write_private(path, text.encode(), _READABLE)
     except OSError as exc:
         raise RailweaveError(cannot_write(out, exc)) from exc

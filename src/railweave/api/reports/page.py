@@ -58,11 +58,11 @@ def report(
 ) -> Reported:
     """Write the report of the intent's fabric into ``out``, one HTML file that loads nothing.
 
-    ``plan`` is a file of `plan -o`, ``verification`` and ``drift`` are files that `verify --json` and `drift --json`
-    printed, ``rollout`` is the name of a rollout, empty for the newest, ``acceptance`` is the directory of an
-    acceptance plan with its results: what they say is drawn on the topology. Raises RefusedError with every error of
-    the intent or of the plan, UsageError for another ending and for files of another kind or fabric, RailweaveError
-    where the page cannot be written.
+    ``plan`` is a file of `plan -o`. ``verification`` and ``drift`` are files that `verify --json` and `drift --json`
+    printed. ``rollout`` is the name of a rollout, empty for the newest. ``acceptance`` is the directory of an
+    acceptance plan with its results. Each of them gets a section, and marks on the topology. Raises RefusedError with
+    every error of the intent or of the plan, UsageError for another ending and for files of another kind or fabric,
+    RailweaveError where the page cannot be written.
     """
     if out.suffix.lower() not in {".html", ".htm"}:
         raise UsageError(f"a report is written as .html, not as `{out.name}`: name a file like fabric.html")
@@ -123,23 +123,23 @@ def _marked_sections(
     """Return the sections of a plan, verification, drift and rollout, by the words that the page has for them."""
     sections: dict[str, MarkedSection] = {}
     if plan is not None:
-        parsed = _plan(plan)
-        _demand_fabric(parsed.fabric, fabric, plan)
+        parsed = _read_plan(plan)
+        _require_fabric(parsed.fabric, fabric, plan)
         sections["the plan"] = plan_section(fabric, parsed, stored(parsed, plan))
     if verification is not None:
         verified = read_verified(verification)
-        _demand_devices({check.device for check in verified.checks}, fabric, verification)
+        _require_devices({check.device for check in verified.checks}, fabric, verification)
         sections["the verification"] = verification_section(fabric, verified)
     if drift is not None:
         drifted = read_drifted(drift)
-        _demand_fabric(drifted.fabric, fabric, drift)
+        _require_fabric(drifted.fabric, fabric, drift)
         sections["drift"] = drift_section(drifted)
     if rollout is not None:
         # Imports the driver, which takes most of the time of a small page.
         from railweave.api.journal.rollout import find
 
         recorded = find(rollout)
-        _demand_fabric(recorded.fabric, fabric, recorded.path)
+        _require_fabric(recorded.fabric, fabric, recorded.path)
         sections["the rollout"] = rollout_section(recorded)
     return sections
 
@@ -152,14 +152,14 @@ def _acceptance(fabric: Fabric, folder: Path, intent_sha256: str) -> MarkedSecti
     from railweave.report.status import acceptance_text
 
     judged = judgement(folder, intent_sha256)
-    _demand_fabric(judged.verdict.plan.fabric, fabric, folder)
+    _require_fabric(judged.verdict.plan.fabric, fabric, folder)
     note = "its verdict is not stored yet"
     if judged.stored is not None:
         note = acceptance_text(judged.stored)
     return acceptance_section(fabric, judged.verdict, judged.loads, (note,))
 
 
-def _plan(path: Path) -> Plan:
+def _read_plan(path: Path) -> Plan:
     try:
         return parse_plan(path.read_text(encoding="utf-8"), str(path))
     except (OSError, UnicodeDecodeError) as exc:
@@ -168,16 +168,16 @@ def _plan(path: Path) -> Plan:
         ) from None
 
 
-def _demand_fabric(name: str, fabric: Fabric, path: Path) -> None:
+def _require_fabric(name: str, fabric: Fabric, path: Path) -> None:
     """Raise UsageError for a file of another fabric."""
     if name != fabric.name:
         raise UsageError(f"{path} is of fabric {name!r}, the intent is of {fabric.name!r}")
 
 
-def _demand_devices(devices: Collection[str], fabric: Fabric, path: Path) -> None:
+def _require_devices(devices: Collection[str], fabric: Fabric, path: Path) -> None:
     """Raise UsageError for a verification of another fabric.
 
-    `verify --json` does not name the fabric: that of another one has none of this one's devices.
+    `verify --json` does not name its fabric, but a verification of another one has none of this one's devices.
     """
     if devices and not any(name in fabric.ports_of for name in devices):
         raise UsageError(f"{path} is of {first_few(sorted(devices))}, of which the fabric {fabric.name!r} has none")
@@ -190,6 +190,6 @@ def _joined_marks(sections: Iterable[MarkedSection]) -> Marks:
     for section in sections:
         for name, marks in section.marks.devices.items():
             devices[name] = (*devices.get(name, ()), *marks)
-        for pair, marks in section.marks.cables.items():
-            cables[pair] = (*cables.get(pair, ()), *marks)
+        for cable, marks in section.marks.cables.items():
+            cables[cable] = (*cables.get(cable, ()), *marks)
     return Marks(devices, cables)

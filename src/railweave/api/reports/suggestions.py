@@ -85,19 +85,20 @@ def suggest(
     order: str = DesignOrder.SWITCHES,
     prices: Path | None = None,
 ) -> Suggested:
-    """Return the designs with the fewest switches for the nodes, workload and growth of an intent, over shapes, rails,
-    planes, uplink speeds, the switch models of the catalog and the port modes of its NICs; each is accepted by `check`,
-    and none has more switches than the intent. ``order`` may be cost or power instead.
+    """Return the ``most`` best designs for the nodes, workload and growth of an intent, and the intent's own design.
 
-    With ``nics`` there is one design for each number, bandwidth and model of NICs that suits the workload instead.
-    ``prices`` is a file as `bom` reads it, with what a network costs over years.
+    Shapes, rails, planes, uplink speeds, switch models of the catalog and port modes of the NICs are tried. Each design
+    is accepted by `check`, and none has more switches than the intent. ``order`` says what the best ones have least of:
+    switches, cost or power. With ``nics`` there is instead one design for each number, bandwidth and model of NICs that
+    suits the workload.
 
-    An intent that `check` refuses, because it cannot grow as it should, is not shown beside them. ``out`` is a folder
-    into which their intents are written, ``suggestion-1.yml`` and so on. Raises RefusedError with what is wrong with
-    the intent where no design carries it or with the prices, UsageError for an order without prices, RailweaveError
-    where the folder cannot be written.
+    ``prices`` is a file as `bom` reads it, with what a network costs over years. ``out`` is a folder into which the
+    intents of the designs are written, ``suggestion-1.yml`` and so on. If `check` refuses the intent itself, because it
+    cannot grow as it should, its own design is left out. Raises RefusedError if no design carries the intent, with what
+    is wrong with it, or if the prices have errors; UsageError for an unknown order, or one by cost without prices;
+    RailweaveError if the folder cannot be written.
     """
-    design_order = _order(order, prices)
+    design_order = _checked_order(order, prices)
     start = _start(project, prices, design_order)
     measures = _Measures(start, design_order)
     result = _search(start, measures, nics=nics, most=most)
@@ -111,7 +112,7 @@ def suggest(
 
 
 def _suggested(start: _Start, measures: _Measures, result: SearchResult) -> Suggested:
-    """Return the designs that the search found, the best first, after that of the intent itself."""
+    """Return the design of the intent itself, if `check` accepts it, and those that the search found, best first."""
     designs = [design for _, design in result.ranked]
     alternatives = [_with_reasons(design, measures) for design in designs]
     texts = _texts(designs, alternatives)
@@ -131,7 +132,7 @@ def _suggested(start: _Start, measures: _Measures, result: SearchResult) -> Sugg
     )
 
 
-def _order(name: str, prices: Path | None) -> DesignOrder:
+def _checked_order(name: str, prices: Path | None) -> DesignOrder:
     if name not in list(DesignOrder):
         raise UsageError(f"unknown order `{name}`: {suggestion(name, list(DesignOrder))}write {either(DesignOrder)}")
     if name == DesignOrder.COST and prices is None:
@@ -140,7 +141,7 @@ def _order(name: str, prices: Path | None) -> DesignOrder:
 
 
 def _start(project: Project, prices: Path | None, order: DesignOrder) -> _Start:
-    """Read the intent and the prices; the intent's own design has figures only if `check` accepts it."""
+    """Read the intent and the prices; ``present`` is None if the intent has errors."""
     gathered = gather(project.intent)
     price_list = None
     if prices is not None:
