@@ -14,7 +14,7 @@ from railweave_switch.reader import DeniedError, allowed_command
 
 
 def start(words: list[str]) -> int:
-    """Run one verb; return the exit status."""
+    """Run one verb, the guard, the check by YANG models, or the reader's command; return the exit status."""
     # A unit of systemd starts without SONiC's /usr/local/bin.
     os.environ["PATH"] = os.environ.get("PATH", "") + ":/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
     os.umask(0o077)
@@ -34,7 +34,7 @@ def start(words: list[str]) -> int:
 
 
 def read_only(asked: str) -> int:
-    """Replace this process by the command that the reader's client asked for; refuse all but reading."""
+    """Replace this process by the command that the reader's client asked for; return only if it is refused."""
     try:
         command = allowed_command(asked, main.PROGRAM)
         os.execvp(command[0], command)  # noqa: S606  no shell: that is the point

@@ -23,10 +23,10 @@ _NO_SOURCE = bytes(12)
 
 def start_of(sources: Mapping[str, bytes]) -> str:
     """Return the text that starts a program made of ``sources``, by their names in it."""
-    place = f"{DIRECTORY}/{_FIRST}{_digest(sources)}-"
+    modules = f"{DIRECTORY}/{_FIRST}{_digest(sources)}-"
     return (
         "import sys\n"
-        f'sys.path.insert(0, f"{place}{{sys.implementation.cache_tag}}")\n'
+        f'sys.path.insert(0, f"{modules}{{sys.implementation.cache_tag}}")\n'
         "from railweave_switch.__main__ import start\n"
         "sys.exit(start(sys.argv[1:]))\n"
     )

@@ -87,7 +87,7 @@ class Machine(SwitchHost):
                 mode = stat.S_IMODE(owner.st_mode)
         handle, temporary = tempfile.mkstemp(dir=directory, prefix=".railweave-")
         try:
-            _write(handle, data)
+            _write_and_sync(handle, data)
             os.chmod(temporary, mode)
             os.chown(temporary, owner.st_uid, owner.st_gid)
             os.replace(temporary, path)
@@ -97,7 +97,7 @@ class Machine(SwitchHost):
             if not isinstance(error, OSError) or error.errno != errno.EBUSY:
                 raise
             # A file that is mounted by itself cannot be replaced.
-            _write(os.open(path, os.O_WRONLY | os.O_TRUNC), data)
+            _write_and_sync(os.open(path, os.O_WRONLY | os.O_TRUNC), data)
         self._sync(directory)
 
     def remove_file(self, path: str) -> None:
@@ -118,7 +118,7 @@ class Machine(SwitchHost):
             return ()
 
     def make_directory(self) -> None:
-        """Create our directory; a link or a directory of another owner is refused."""
+        """Create our directory; raises PermissionError if it is a link or another user's."""
         os.makedirs(os.path.dirname(self.directory), exist_ok=True)
         with contextlib.suppress(FileExistsError):
             os.mkdir(self.directory, 0o700)
@@ -146,15 +146,19 @@ class Machine(SwitchHost):
             return redis.rows(pattern)
 
     def write_rows(self, commands: Sequence[Sequence[str]]) -> None:
-        """Run commands on CONFIG_DB in one Redis transaction."""
+        """Run commands on CONFIG_DB in one Redis transaction; raises DatabaseError if one of them is refused."""
         with RedisConnection("CONFIG_DB", self.sockets) as redis:
-            done = redis.pipeline([("MULTI",), *commands, ("EXEC",)])[-1]
-        for answer in done or ():
+            answers = redis.pipeline([("MULTI",), *commands, ("EXEC",)])
+        # The answer to EXEC lists those to the commands.
+        for answer in answers[-1] or ():
             if isinstance(answer, DatabaseError):
                 raise answer
 
     def run(self, words: Sequence[str], timeout_s: float, stdin: str = "") -> Done:
-        """Run a command in a process group of its own, which is killed after the time limit."""
+        """Run a command in a process group of its own, which is killed after the time limit.
+
+        Raises CommandError if the command cannot be started, or does not end in time.
+        """
         command = " ".join(words[:3])
         try:
             process = subprocess.Popen(
@@ -179,6 +183,7 @@ class Machine(SwitchHost):
         self, after: Mapping[str, Any], before: Mapping[str, Any] | None, timeout_s: float
     ) -> list[Sequence[str]] | None:
         """Validate in another process: this one runs with -S, so it cannot import SONiC's libraries."""
+        # The check stops by itself after half of the time, so that it can still answer.
         words = [sys.executable, "-I", os.path.abspath(sys.argv[0]), "_check", str(timeout_s / 2)]
         try:
             done = self.run(words, timeout_s, json.dumps({"after": after, "before": before}))
@@ -187,6 +192,7 @@ class Machine(SwitchHost):
             raise ModelsError(str(error)) from error
         except ValueError as error:
             raise ModelsError(f"the check failed: {done.words()}") from error
+        # An object instead of a list of rows says why the models cannot be used.
         if isinstance(answer, dict):
             raise ModelsError(str(answer.get("fault")))
         rejected: list[Sequence[str]] | None = answer
@@ -195,9 +201,9 @@ class Machine(SwitchHost):
     def daemons(self) -> frozenset[str]:
         """Return the names of all processes; /proc shows those in containers as well."""
         names = set()
-        for number in os.listdir("/proc"):
-            if number.isdigit():
-                with contextlib.suppress(OSError), open(f"/proc/{number}/comm", "rb") as file:
+        for pid in os.listdir("/proc"):
+            if pid.isdigit():
+                with contextlib.suppress(OSError), open(f"/proc/{pid}/comm", "rb") as file:
                     # A process may give itself a name that is not valid UTF-8.
                     names.add(file.read().strip().decode("utf-8", "replace"))
         return frozenset(names)
@@ -210,45 +216,46 @@ class Machine(SwitchHost):
         self.make_directory()
         with open(self.root + LOCK_FILE, "a", encoding="utf-8") as file:
             ends_s = self.now_s() + wait_s
-            while not _taken(file.fileno()):
+            while not _try_lock(file.fileno()):
                 if self.now_s() >= ends_s:
                     raise BusyError
                 self.sleep(_LOCK_PAUSE_S)
             yield
 
     def session_holder(self) -> str:
-        """Return the holder of the session lock, by the note in its file."""
+        """Return the holder of the session lock, by the note in its file; empty if the lock is free."""
         try:
             with open(self.root + SESSION_LOCK_FILE, encoding="utf-8") as file:
-                if _taken(file.fileno()):
+                # A lock that can be taken is free; closing the file releases it.
+                if _try_lock(file.fileno()):
                     return ""
                 return file.read().strip() or "another session"
         except FileNotFoundError:
             return ""
 
     def me(self) -> Process:
-        """Return this process by its number and start time, because the kernel reuses numbers."""
-        return {"pid": os.getpid(), "start": _started(os.getpid()), "boot_id": self.boot_id()}
+        """Return this process by its id and start time, because the kernel reuses process ids."""
+        return {"pid": os.getpid(), "start": _start_time(os.getpid()), "boot_id": self.boot_id()}
 
     def alive(self, process: Process | None) -> bool:
         """Tell whether a process still runs."""
         if not process or process.get("boot_id") != self.boot_id():
             return False
-        number = process.get("pid")
-        if not isinstance(number, int):
+        pid = process.get("pid")
+        if not isinstance(pid, int):
             return False
-        started = _started(number)
-        return started != "" and started == process.get("start")
+        start_time = _start_time(pid)
+        return start_time != "" and start_time == process.get("start")
 
     def processes(self, names: Sequence[str]) -> Mapping[str, str]:
-        """Return numbers and start times of the processes with these names, those in containers too."""
+        """Return the ids and start times of the processes with these names, those in containers too."""
         processes: dict[str, list[str]] = {}
-        for number in filter(str.isdigit, os.listdir("/proc")):
+        for pid in filter(str.isdigit, os.listdir("/proc")):
             with contextlib.suppress(OSError):
-                with open(f"/proc/{number}/comm", encoding="utf-8", errors="replace") as file:
+                with open(f"/proc/{pid}/comm", encoding="utf-8", errors="replace") as file:
                     name = file.read().strip()
                 if name in names:
-                    processes.setdefault(name, []).append(f"{number}@{_started(int(number))}")
+                    processes.setdefault(name, []).append(f"{pid}@{_start_time(int(pid))}")
         return {name: " ".join(sorted(running)) for name, running in processes.items()}
 
     def end(self, process: Process) -> None:
@@ -256,18 +263,18 @@ class Machine(SwitchHost):
         if not self.alive(process):
             return
         session = int(process["pid"])
-        for name in os.listdir("/proc"):
-            if name.isdigit() and _session(int(name)) == session:
+        for pid in os.listdir("/proc"):
+            if pid.isdigit() and _session(int(pid)) == session:
                 with contextlib.suppress(OSError):
-                    os.kill(int(name), signal.SIGKILL)
+                    os.kill(int(pid), signal.SIGKILL)
 
     def start_guard(self, name: str) -> None:
-        """Start the guard as a transient systemd unit, or without systemd in a session of its own."""
-        words = [*self._start(), "_guard", name]
-        if _process_one() == "systemd":
-            unit = [f"--unit=railweave-switch-{name}", "--property=KillMode=process"]
+        """Start the guard as a transient systemd unit; without systemd, or if that fails, in a session of its own."""
+        words = [*self._start_command(), "_guard", name]
+        if _init_name() == "systemd":
+            unit_options = [f"--unit=railweave-switch-{name}", "--property=KillMode=process"]
             done = subprocess.run(
-                ["systemd-run", "--collect", "--quiet", *unit, *words],
+                ["systemd-run", "--collect", "--quiet", *unit_options, *words],
                 check=False,
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.DEVNULL,
@@ -293,12 +300,12 @@ class Machine(SwitchHost):
                 os._exit(1)
         os.close(write_end)
         with open(read_end, "rb") as file:
-            out = file.read()
-        _, ended = os.waitpid(worker, 0)
+            answer_text = file.read()
+        _, wait_status = os.waitpid(worker, 0)
         try:
-            answer: dict[str, Any] = json.loads(out)
+            answer: dict[str, Any] = json.loads(answer_text)
         except ValueError:
-            status = os.waitstatus_to_exitcode(ended)
+            status = os.waitstatus_to_exitcode(wait_status)
             return {"outcome": "failed", "error": f"the worker ended without an answer (exit {status})"}
         return answer
 
@@ -313,12 +320,12 @@ class Machine(SwitchHost):
         compiled.keep(self, program)
 
     @staticmethod
-    def _start() -> list[str]:
+    def _start_command() -> list[str]:
         """Return the command that starts this program, isolated from the caller's environment and packages."""
         return [sys.executable, "-I", "-S", os.path.abspath(sys.argv[0])]
 
 
-def _write(handle: int, data: bytes) -> None:
+def _write_and_sync(handle: int, data: bytes) -> None:
     with os.fdopen(handle, "wb") as file:
         file.write(data)
         file.flush()
@@ -334,7 +341,8 @@ def _leave_session() -> None:
         os.dup2(nothing, stream)
 
 
-def _taken(handle: int) -> bool:
+def _try_lock(handle: int) -> bool:
+    """Take the lock of an open file if it is free; return whether it was taken."""
     try:
         fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:
@@ -342,7 +350,7 @@ def _taken(handle: int) -> bool:
     return True
 
 
-def _status(pid: int) -> list[str]:
+def _stat_fields(pid: int) -> list[str]:
     """Return the fields of /proc/PID/stat after the name (proc_pid_stat(5)), none if the process does not exist."""
     try:
         with open(f"/proc/{pid}/stat", encoding="ascii", errors="replace") as file:
@@ -351,8 +359,9 @@ def _status(pid: int) -> list[str]:
         return []
 
 
-def _started(pid: int) -> str:
-    fields = _status(pid)
+def _start_time(pid: int) -> str:
+    """Return when a process started, in clock ticks since the boot; empty if it has ended."""
+    fields = _stat_fields(pid)
     # Zombies (Z) and dead processes (X) have ended.
     if len(fields) < 20 or fields[0] in "ZX":
         return ""
@@ -360,13 +369,15 @@ def _started(pid: int) -> str:
 
 
 def _session(pid: int) -> int:
-    fields = _status(pid)
+    """Return the id of a process's session, 0 if the process does not exist."""
+    fields = _stat_fields(pid)
     if len(fields) < 4:
         return 0
     return int(fields[3])
 
 
-def _process_one() -> str:
+def _init_name() -> str:
+    """Return the name of the machine's first process, empty if it cannot be read."""
     try:
         with open("/proc/1/comm", encoding="utf-8") as file:
             return file.read().strip()

@@ -157,9 +157,10 @@ def run(host: SwitchHost, words: Sequence[str], stdin: Callable[[], bytes]) -> t
     except ArgumentsError as error:
         return EXIT_USAGE, f"{error}\n"
     if request["expect"] and request["verb"] != "install":
-        program = hashlib.sha256(host.program()).hexdigest()
-        if program != request["expect"]:
-            return EXIT_OTHER_PROGRAM, line({"outcome": "other program", "program": program, "status": report(host)})
+        own_sha256 = hashlib.sha256(host.program()).hexdigest()
+        if own_sha256 != request["expect"]:
+            answer = {"outcome": "other program", "program": own_sha256, "status": report(host)}
+            return EXIT_OTHER_PROGRAM, line(answer)
     answer = answered(host, lambda: _carried_out(host, request, stdin))
     return _exit_status(answer), line(answer)
 
@@ -192,16 +193,21 @@ def answered(host: SwitchHost, act: Callable[[], dict[str, Any]]) -> dict[str, A
             refused["rejected"] = error.rejected
         return refused
     except (DamagedError, VersionError) as error:
-        text = f"{error}: `railweave-switch recover` repairs it"
-        return {"outcome": "refused", "code": "damaged", "error": text, "status": report(host)}
+        message = f"{error}: `railweave-switch recover` repairs it"
+        return {"outcome": "refused", "code": "damaged", "error": message, "status": report(host)}
     except (UnreadableError, *DEVICE_ERRORS) as error:
         return {"outcome": "failed", "error": str(error) or repr(error), "status": report(host)}
 
 
 def _carried_out(host: SwitchHost, request: Mapping[str, Any], stdin: Callable[[], bytes]) -> dict[str, Any]:
+    """Carry out the verb of a request and return its answer.
+
+    ``stdin`` returns the bytes of standard input; only verbs with input call it. Raises the errors that ``answered``
+    describes.
+    """
     verb = request["verb"]
     if verb in WORK:
-        return _worked(host, request, stdin)
+        return _work_and_observe(host, request, stdin)
     if verb in AT_ONCE:
         return AT_ONCE[verb](host, request)
     if verb == "observe":
@@ -209,13 +215,14 @@ def _carried_out(host: SwitchHost, request: Mapping[str, Any], stdin: Callable[[
     if verb == "probe":
         return {"outcome": "read", "status": report(host), "probe": probe(host)}
     if verb == "check":
-        return _checked(host, _candidate(received(stdin(), request)))
+        text = received(stdin(), request)
+        return _validate(host, _candidate(text))
     settle_if_free(host)
     return read(host, request) if verb == "read" else status(host, request)
 
 
-def _worked(host: SwitchHost, request: Mapping[str, Any], stdin: Callable[[], bytes]) -> dict[str, Any]:
-    """Return the answer of a verb that survives the session, with the requested observations."""
+def _work_and_observe(host: SwitchHost, request: Mapping[str, Any], stdin: Callable[[], bytes]) -> dict[str, Any]:
+    """Carry out a verb of ``WORK``; return its answer, with the requested observations if it succeeded."""
     verb = request["verb"]
     work_request = {name: value for name, value in request.items() if name != "expect"}
     if verb in ("apply", "amend"):
@@ -242,9 +249,10 @@ def _observed(host: SwitchHost, request: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _candidate(text: str) -> dict[str, Any]:
-    """Return the configuration to validate: ``config_db``, the tables of a reload, or ``changes``, written rows.
+    """Return the configuration to validate from its JSON text.
 
-    Raises RequestRefusedError if the text is neither.
+    It has one member: ``config_db`` with the tables of a reload, or ``changes`` with the rows that a change writes.
+    Raises RequestRefusedError if the text has another form.
     """
     try:
         candidate = json.loads(text)
@@ -260,8 +268,8 @@ def _candidate(text: str) -> dict[str, Any]:
     return checked_candidate
 
 
-def _checked(host: SwitchHost, candidate: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the answer to ``check``."""
+def _validate(host: SwitchHost, candidate: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the answer to ``check``: the rejected rows, and the ``fault`` if the models cannot be used."""
     rows: Mapping[str, Hash] = {}
     if "changes" in candidate:
         # Changes are validated together with the running rows, a whole configuration by itself.
@@ -271,7 +279,7 @@ def _checked(host: SwitchHost, candidate: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def received(data: bytes, request: Mapping[str, Any]) -> str:
-    """Return the received transaction; raises RequestRefusedError if it was truncated or changed in transit."""
+    """Return the text of the received input; raises RequestRefusedError if it was truncated or changed in transit."""
     if len(data) != request["length"]:
         raise RequestRefusedError(
             f"the transaction arrived truncated: {len(data)} of {request['length']} bytes; nothing was done"
@@ -296,7 +304,10 @@ WORK: dict[str, Callable[[SwitchHost, Mapping[str, Any]], dict[str, Any]]] = {
 
 
 def work(host: SwitchHost, request: Mapping[str, Any]) -> dict[str, Any]:
-    """Process a verb of ``WORK``, and store the answer for a client whose session was lost."""
+    """Process a verb of ``WORK``, and store the answer for a client whose session was lost.
+
+    Until then ``answer.json`` names this process, so that ``status --wait`` can tell whether it still works.
+    """
     with contextlib.suppress(OSError):
         host.make_directory()
         host.remove_file(path(host, "answer.json"))
@@ -318,8 +329,8 @@ STATUS_PAUSE_S = 0.2
 def status(host: SwitchHost, request: Mapping[str, Any]) -> dict[str, Any]:
     """Return the status of the last transaction.
 
-    ``wait`` names a transaction: then the call returns once its work has ended, or after ``seconds``, and includes the
-    stored answer to the last request about it.
+    If ``wait`` names a transaction, the call returns once the work on it has ended, or after ``seconds``. The answer
+    then includes the stored answer to the last request about that transaction.
     """
     awaited = request.get("wait") or ""
     if not awaited:
@@ -328,7 +339,10 @@ def status(host: SwitchHost, request: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _status_after(host: SwitchHost, awaited: str, ends_s: float) -> dict[str, Any]:
-    """Return the status once the work on a transaction has ended, or at ``ends_s`` (seconds since the boot)."""
+    """Return the status once the work on the transaction ``awaited`` has ended, or at ``ends_s`` (since the boot).
+
+    If the last request about this transaction was answered, the stored answer is included.
+    """
     # Since when no process works on the transaction, None while one does.
     idle_since_s: float | None = None
     while True:
@@ -355,14 +369,16 @@ def _has_ended(host: SwitchHost, idle_since_s: float | None, answer: Any) -> boo
     return answer is not None or host.now_s() >= idle_since_s + BEGINS_S
 
 
-def _stored_answer(host: SwitchHost, name: str) -> tuple[Process | None, Any]:
-    """Return the process that works on the last request about a transaction, and its answer; None for either if there
-    is none."""
+def _stored_answer(host: SwitchHost, transaction_id: str) -> tuple[Process | None, Any]:
+    """Return the process that works on the last request about a transaction, and the answer to that request.
+
+    Either is None if it is not stored.
+    """
     try:
         stored = json.loads(host.read_file(path(host, "answer.json")).decode())
     except (OSError, ValueError, RecursionError):
         return None, None
-    if not isinstance(stored, dict) or stored.get("id") != name:
+    if not isinstance(stored, dict) or stored.get("id") != transaction_id:
         return None, None
     return _object_of(stored, "worker"), _object_of(stored, "answer")
 
@@ -376,9 +392,12 @@ def _object_of(document: Mapping[str, Any], name: str) -> dict[str, Any] | None:
 
 
 def install(host: SwitchHost, request: Mapping[str, Any]) -> dict[str, Any]:
-    """Install this program at ``PROGRAM``, unless another version of it has something pending."""
-    data = host.program()
-    if hashlib.sha256(data).hexdigest() != request["sha256"]:
+    """Install this program at ``PROGRAM``.
+
+    Raises RequestRefusedError if the program was damaged in transit, or if another version has something pending.
+    """
+    program = host.program()
+    if hashlib.sha256(program).hexdigest() != request["sha256"]:
         raise RequestRefusedError("the program arrived truncated or changed; nothing was installed")
     current = report(host)
     try:
@@ -393,10 +412,10 @@ def install(host: SwitchHost, request: Mapping[str, Any]) -> dict[str, Any]:
             "pending",
         )
     host.make_directory()
-    host.write_file(PROGRAM, data, 0o755)
+    host.write_file(PROGRAM, program, 0o755)
     # Compiled modules only make it faster.
     with contextlib.suppress(OSError):
-        host.keep_compiled(data)
+        host.keep_compiled(program)
     return {"outcome": "installed", "program": request["sha256"], "status": current}
 
 
