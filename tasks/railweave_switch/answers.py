@@ -36,7 +36,10 @@ class RequestRefusedError(Exception):
 
 @contextlib.contextmanager
 def locked(host: SwitchHost, request: Mapping[str, Any]) -> Iterator[None]:
-    """Hold the lock of the transactions; raises RequestRefusedError if another transaction or session has it."""
+    """Hold the lock of the transactions for the block; raises RequestRefusedError if another client has it.
+
+    ``session`` of the request is the client's own session lock.
+    """
     host.make_directory()
     holder = host.session_holder()
     if holder and holder != request.get("session"):
@@ -66,7 +69,7 @@ def last_state(host: SwitchHost) -> State:
 
 
 def refuse_unless_last(state: State, named: str) -> None:
-    """Raise RequestRefusedError if ``named`` is not the last transaction, so that another one came since."""
+    """Raise RequestRefusedError if another transaction came since ``named``, the last one that the client has read."""
     # Checked under the lock: a client that was suspended must not undo what its successor confirmed.
     if named != state.id:
         raise RequestRefusedError(f"{state.come_since(named)}; nothing was done, plan again", "moved")
@@ -86,9 +89,10 @@ def listed(items: list[str]) -> str:
 
 
 def answer_of(host: SwitchHost, outcome: str, earlier: Mapping[str, Hash] | None = None, **more: Any) -> Answer:
-    """Return an answer with the status, the digest of CONFIG_DB, and FRR's text.
+    """Return an answer with the status, the digest of CONFIG_DB, FRR's text, and ``more`` fields.
 
-    With the ``earlier`` rows of CONFIG_DB it also has the rows that have changed since, null for removed ones.
+    With the ``earlier`` rows of CONFIG_DB it also has the rows that have changed since, null for removed ones. An
+    answer has no ``config`` if CONFIG_DB cannot be read.
     """
     text = frr_text(host)
     answer: Answer = {

@@ -40,7 +40,7 @@ TOO_LATE = "the time until the revert passed while the change was applied"
 
 
 def time_left_s(host: SwitchHost, state: State) -> float:
-    """Return how long to wait for services, at most until the revert."""
+    """Return how long to wait for services: the usual time limit, but not longer than until the revert."""
     if state.ends_s is None:
         return RELOAD_SETTLES_S
     return min(RELOAD_SETTLES_S, state.ends_s - host.now_s())
@@ -57,10 +57,11 @@ def ended_by(host: SwitchHost, request: Mapping[str, Any], state: State) -> list
 
 
 def failure_of_steps(host: SwitchHost, request: Mapping[str, Any], state: State) -> tuple[Answer, Answer]:
-    """Run the steps and read back; return the failure, and the error of the last step if the rows are there anyway.
+    """Run the steps and read back; return the failure, and the error of a reload that has not failed the transaction.
 
-    A command may report an error although its rows were written; then the transaction has not failed. A reload may
-    have left services stopped in that case, so its error goes with the answer.
+    Both are fields of an answer, empty if there is none. A command may report an error although its rows were written;
+    then the transaction has not failed. A reload may have left services stopped in that case, so its error goes with
+    the answer.
     """
     last_failure: Answer = {}
     steps = request["steps"]
@@ -93,13 +94,16 @@ def _failure_of_step(host: SwitchHost, steps: Sequence[Step], number: int, limit
 
 
 def _shows_in_rows(steps: Sequence[Step], number: int) -> bool:
-    """Tell whether the rows after a step, whose command failed, show whether it was carried out."""
+    """Tell whether the rows on the switch show whether a step was carried out although its command failed."""
     # A step before the last may write rows that later ones change, and a step of FRR writes none.
     return number == len(steps) - 1 and steps[number]["kind"] not in OF_FRR
 
 
 def _unmet_after_steps(host: SwitchHost, request: Mapping[str, Any], state: State, failure: Answer) -> list[str]:
-    """Read back after the steps; return what is not as intended. After a ``failure`` of the last step do not wait."""
+    """Read back after the steps; return what is not as intended.
+
+    Services get time to apply the change, unless the last step had a ``failure``.
+    """
     if failure:
         return _unmet(host, request)
     if _reloads(request):
@@ -112,7 +116,7 @@ def _reloads(request: Mapping[str, Any]) -> bool:
 
 
 def _unmet(host: SwitchHost, request: Mapping[str, Any]) -> list[str]:
-    """Return the rows that are not as intended, or that CONFIG_DB cannot be read."""
+    """Return the rows that are not as intended; CONFIG_DB itself, with the error, if it cannot be read."""
     try:
         return unmet(request["after"], host.rows("CONFIG_DB"))
     except (DatabaseError, OSError) as error:
@@ -120,10 +124,10 @@ def _unmet(host: SwitchHost, request: Mapping[str, Any]) -> list[str]:
 
 
 def _settled_after_reload(host: SwitchHost, request: Mapping[str, Any], state: State) -> list[str]:
-    """Wait until the rows are there, and daemons run and have loaded their boot configuration; return what is missing.
+    """Wait until the rows are there and the daemons have loaded their boot configuration; return what is missing.
 
-    Of FRR's daemons only those matter that the intended lines belong to; the client sends missing lines afterwards. Of
-    SONiC's daemons all matter that ran before the reload, which restarts them.
+    FRR's daemons must run as far as intended lines belong to them; the client sends missing lines afterwards. SONiC's
+    daemons must run if they ran before the reload, which restarts them.
     """
     reload_step = next(step for step in request["steps"] if step["kind"] == "reload")
     intended_lines = frr.lines_of(reload_step.get("frr") or "", request.get("frr_ignored") or "")

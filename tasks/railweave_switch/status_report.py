@@ -11,7 +11,7 @@ from railweave_switch.state_forms import DamagedError, VersionError
 
 
 def report(host: SwitchHost) -> dict[str, Any]:
-    """Return the status; a damaged state file is a status too."""
+    """Return the status of the last transaction, and the hold in force; a damaged state file is a status too."""
     # The hold first: it is removed after its transaction is written, so one of the two is always read.
     hold = held(host)
     state = None

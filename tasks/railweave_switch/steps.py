@@ -98,10 +98,10 @@ def _telling_lines(said: str) -> tuple[list[str], int]:
 
 
 def run_step(host: SwitchHost, step: Step, timeout_s: float, name: str = "step.json", *, back: bool = False) -> None:
-    """Carry out a step; raises StepError, DatabaseError, OSError. ``name`` is the file that its command reads.
+    """Carry out a step; ``name`` is that of the file that its command reads. Raises StepError, DatabaseError, OSError.
 
-    ``back``: a step of a revert uses the file that was written before the change, and FRR may report lines that the
-    change never added.
+    ``back``: the step belongs to a revert. Its file was written before the change, and FRR may report an error about
+    lines that the change never added.
     """
     kind = step["kind"]
     if kind == "vtysh":
@@ -114,13 +114,18 @@ def run_step(host: SwitchHost, step: Step, timeout_s: float, name: str = "step.j
         # Not by sonic-db-cli: keys may be secrets, which a process list would show.
         host.write_rows([("HDEL", step["key"], *step["fields"])])
     else:
-        _with_file(host, step, timeout_s, name, back=back)
+        _run_with_file(host, step, timeout_s, name, back=back)
 
 
 def recreate(host: SwitchHost, step: Step) -> None:
-    """Delete rows and fields, wait until SONiC's daemons applied that, and set rows; raises StepError."""
+    """Delete rows and fields, wait until SONiC's daemons have applied that, and set rows.
+
+    ``removed`` of the step has pairs of a key and fields; without fields the whole row is deleted. Raises StepError if
+    the daemons do not apply the removal in time.
+    """
     removed = [(str(key), fields) for key, fields in step["removed"]]
     host.write_rows([_removal(key, fields) for key, fields in removed])
+    # For other tables no database shows when the removal is applied.
     if not all(tells_of(key) for key, _ in removed):
         host.sleep(SETTLES_S)
     _await_removal(host, [key for key, fields in removed if not fields])
@@ -137,23 +142,28 @@ def _removal(key: str, fields: Sequence[str]) -> Sequence[str]:
 def _await_removal(host: SwitchHost, keys: Sequence[str]) -> None:
     """Wait until SONiC's daemons have processed the deletion of rows, as far as databases show it; raises StepError."""
     ends_s = host.now_s() + TAKEN_S
-    while left := still_there(host, keys):
+    while True:
+        remaining = still_there(host, keys)
+        if not remaining:
+            return
         if host.now_s() >= ends_s:
-            raise StepError("recreate", f"SONiC's daemons did not take the removal of {', '.join(left[:5])}")
+            raise StepError("recreate", f"SONiC's daemons did not take the removal of {', '.join(remaining[:5])}")
         host.sleep(TAKEN_PAUSE_S)
 
 
-def _with_file(host: SwitchHost, step: Step, timeout_s: float, name: str, *, back: bool) -> None:
-    """Run the command of a step that reads a file."""
+def _run_with_file(host: SwitchHost, step: Step, timeout_s: float, name: str, *, back: bool) -> None:
+    """Run the command of a step that reads its input from the file ``name``; for ``back`` see ``run_step``."""
     words = COMMANDS[step["kind"]]
     if step["kind"] == "reload":
         refuse_hanging_reload(step)
+        # In this mode the reload boots FRR's file as it is, so restore the earlier one first.
         if back and step["config_db"]["DEVICE_METADATA"]["localhost"].get(MODE) == OWN_FRR_FILE:
             host.write_file(frr_file(host), (step.get("frr") or "").encode())
     where = path(host, name)
     # The file of a revert exists already; written again only if it is damaged, since the disk may be full by now.
-    if not back or not _holds(host, where, content_of(step)):
-        host.write_file(where, content_of(step))
+    content = content_of(step)
+    if not back or not _holds(host, where, content):
+        host.write_file(where, content)
     try:
         run_command(host, [*words, where], timeout_s)
     finally:
@@ -192,10 +202,10 @@ def frr_file(host: SwitchHost, name: str = "frr.conf") -> str:
 
 
 def apply_frr(host: SwitchHost, text: str, timeout_s: float, *, lenient: bool) -> None:
-    """Apply lines of FRR's configuration from a file.
+    """Apply lines of FRR's configuration from a file; raises StepError, OSError.
 
-    ``lenient``: ignore the error of vtysh about removing a line that is not there, and if no file can be written pass
-    the lines to vtysh's input.
+    ``lenient``: ignore vtysh's error about removing a line that is not there, and if no file can be written pass the
+    lines to vtysh's standard input.
     """
     done = _pass_to_vtysh(host, text, timeout_s, input_if_no_file=lenient)
     lines = f"{done.err}\n{done.out}".splitlines()
@@ -213,9 +223,9 @@ def _pass_to_vtysh(host: SwitchHost, text: str, timeout_s: float, *, input_if_no
     OSError.
     """
     name = "railweave.conf"
-    path = frr_file(host, name)
+    where = frr_file(host, name)
     try:
-        host.write_file(path, text.encode(), 0o600)
+        host.write_file(where, text.encode(), 0o600)
     except OSError:
         if not input_if_no_file:
             raise
@@ -225,7 +235,7 @@ def _pass_to_vtysh(host: SwitchHost, text: str, timeout_s: float, *, input_if_no
         return _attempt(host, ["vtysh", "-f", f"{FRR_IN_CONTAINER}/{name}"], timeout_s)
     finally:
         # It may hold passwords of neighbors.
-        host.remove_file(path)
+        host.remove_file(where)
 
 
 def frr_text(host: SwitchHost) -> str | None:
@@ -234,6 +244,7 @@ def frr_text(host: SwitchHost) -> str | None:
 
 
 def _shown(host: SwitchHost, words: Sequence[str]) -> str | None:
+    """Return the output of a command; None if it fails or prints nothing."""
     try:
         done = host.run(words, READ_S)
     except CommandError:
@@ -244,8 +255,10 @@ def _shown(host: SwitchHost, words: Sequence[str]) -> str | None:
 
 
 def frr_lines(host: SwitchHost, ignored: str, wanted: Iterable[Line]) -> dict[Line, None]:
-    """Return FRR's running lines, as ``frr.lines_of``; raises StepError if FRR, or a daemon of ``wanted`` lines, does
-    not answer."""
+    """Return FRR's running lines in the form of ``frr.lines_of``, without those that match ``ignored``.
+
+    Raises StepError if FRR does not answer, or if a daemon does not run to which some of the ``wanted`` lines belong.
+    """
     text = frr_text(host)
     away = frr_away(host, wanted, text)
     if away:
@@ -254,10 +267,11 @@ def frr_lines(host: SwitchHost, ignored: str, wanted: Iterable[Line]) -> dict[Li
 
 
 def frr_away(host: SwitchHost, wanted: Iterable[Line], text: str | None) -> list[str]:
-    """Return in words the daemons of ``wanted`` lines that do not run; ``text`` is the running configuration.
+    """Return in words the daemons that do not run although some of the ``wanted`` lines belong to them.
 
-    vtysh drops the lines of a daemon that does not run, with exit status 0, and shows the lines of the others. It is
-    asked for the running daemons only if ``text`` has no line of a daemon.
+    ``text`` is the running configuration, None if FRR does not answer. vtysh drops the lines of a daemon that does not
+    run, with exit status 0, and shows the lines of the others. So it is asked for the running daemons only if ``text``
+    has no line of one of the daemons.
     """
     if text is None:
         return ["it does not answer"]
@@ -273,7 +287,10 @@ def frr_away(host: SwitchHost, wanted: Iterable[Line], text: str | None) -> list
 
 
 def frr_lost(host: SwitchHost, text: str) -> list[str]:
-    """Return in words the daemons of FRR that do not run although the startup file has lines of them."""
+    """Return in words the daemons of FRR that do not run although the startup file has lines of theirs.
+
+    ``text`` is the running configuration.
+    """
     # A router block shows that bgpd runs, for whose lines a switch boots FRR.
     if "\nrouter " in text:
         return []
@@ -287,8 +304,8 @@ def frr_lost(host: SwitchHost, text: str) -> list[str]:
 def equip_bgpd(host: SwitchHost) -> None:
     """Give bgpd the lists and route-maps that other daemons have and it lacks; raises StepError.
 
-    A daemon that starts while the boot configuration is loaded misses its lines. vtysh shows lines that several daemons
-    keep all the same, from the others.
+    A daemon that starts while FRR loads its boot configuration misses lines of it. vtysh hides that: it shows a line
+    that several daemons keep even if only one of them has it.
     """
     text = frr_text(host)
     bgpd_text = _shown(host, SHOW_BGPD)
@@ -308,10 +325,11 @@ def refuse_hanging_reload(step: Step) -> None:
         raise StepError("config reload", f"DEVICE_METADATA|localhost would lack {', '.join(missing)}")
 
 
-def refuse_losing_mode(host: SwitchHost, steps: Sequence[Step]) -> str:
-    """Return why a reload would lose the routing mode, empty if it would not.
+def reason_of_lost_mode(host: SwitchHost, steps: Sequence[Step]) -> str:
+    """Return why the reload among the steps would lose the routing mode; empty if it keeps it or there is no reload.
 
-    ``db_migrator.py`` copies the mode from these files, if they exist, over the one in CONFIG_DB.
+    SONiC's ``db_migrator.py`` copies the mode from the golden configuration and the minigraph, if these files exist,
+    over the one in CONFIG_DB.
     """
     reload_step = next((step for step in steps if step["kind"] == "reload"), None)
     if reload_step is None:
@@ -353,8 +371,10 @@ def run_command(host: SwitchHost, words: Sequence[str], timeout_s: float) -> Don
 
 
 def _printed(done: Done) -> str:
-    """Return the output of a failed command in the order that ``headline`` expects: the cause is the first line with an
-    error, or without one the end of standard error."""
+    """Return the output of a failed command in the order that ``headline`` expects.
+
+    The cause is the first line with an error; if no line has one, it is the end of standard error.
+    """
     printed = f"{done.err}\n{done.out}".strip()
     if done.err.strip() and not any(_ERROR.search(line.strip()) for line in printed.splitlines()):
         printed = f"{done.out.strip()}\n{_STREAMS_APART}\n{done.err.strip()}"

@@ -58,8 +58,8 @@ from railweave_switch.steps import (
     content_of,
     frr_away,
     frr_text,
+    reason_of_lost_mode,
     refuse_hanging_reload,
-    refuse_losing_mode,
 )
 from railweave_switch.validating import refuse_invalid
 
@@ -92,11 +92,13 @@ _SHAPE = {"id": str, "last": str, "kind": str, "steps": list, "before": dict, "a
 
 def _wrong_parts(request: Mapping[str, Any]) -> list[str]:
     """Return the names of the parts of a transaction that are missing or of another form, and its unknown steps."""
-    wrong = [name for name, kind in _SHAPE.items() if not isinstance(request.get(name), kind)]
+    wrong = [name for name, form in _SHAPE.items() if not isinstance(request.get(name), form)]
+    # Only a request of this shape has steps to look at.
     if not wrong:
-        unknown = {str(step.get("kind")) for step in (*request["steps"], *_back(request))} - KINDS
-        wrong = [f"unknown step {kind}" for kind in sorted(unknown)]
-    if not _is_generation(request.get("generation") or {"was": 0, "now": {}}):
+        kinds = {str(step.get("kind")) for step in (*request["steps"], *_rollback_steps(request))}
+        wrong = [f"unknown step {kind}" for kind in sorted(kinds - KINDS)]
+    generation = request.get("generation")
+    if generation and not _is_generation(generation):
         wrong.append("generation")
     return wrong
 
@@ -106,13 +108,16 @@ def _is_generation(value: Any) -> bool:
     return isinstance(value, dict) and isinstance(value.get("now"), dict) and "was" in value
 
 
-def _back(request: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """Return the steps of the rollback."""
+def _rollback_steps(request: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """Return the steps that undo a transaction."""
     return list(request["rollback"].get("steps") or ())
 
 
 def apply(host: SwitchHost, request: Mapping[str, Any]) -> Answer:
-    """Carry out a transaction and leave it under its guard; a failure reverts it at once."""
+    """Carry out a transaction and leave it under its guard; a failure reverts it at once.
+
+    Raises RequestRefusedError or StepError if the transaction must not begin; then nothing was changed.
+    """
     with locked(host, request):
         earlier = _state_before(host, request)
         rows = host.rows("CONFIG_DB")
@@ -140,7 +145,10 @@ def amend(host: SwitchHost, request: Mapping[str, Any]) -> Answer:
 
 
 def _await_daemons(host: SwitchHost, request: Mapping[str, Any], state: State) -> None:
-    """Wait until the daemons of the lines run: vtysh silently drops the lines of a daemon that does not."""
+    """Wait until FRR's daemons run to which the lines of the steps belong, at most ``time_left_s``.
+
+    vtysh silently drops the lines of a daemon that does not run.
+    """
     lines: list[frr.Line] = []
     for step in request["steps"]:
         if step["kind"] == "vtysh":
@@ -151,8 +159,8 @@ def _await_daemons(host: SwitchHost, request: Mapping[str, Any], state: State) -
 def _state_before(host: SwitchHost, request: Mapping[str, Any]) -> State:
     """Return the state of the last transaction.
 
-    Raises RequestRefusedError if a transaction is pending that this one does not supersede, or if another transaction
-    came since this one was planned.
+    Raises RequestRefusedError if a transaction is pending that the request does not supersede, or if another
+    transaction came since the request was planned.
     """
     state = last_state(host)
     superseded = request.get("supersedes")
@@ -166,19 +174,23 @@ def _state_before(host: SwitchHost, request: Mapping[str, Any]) -> State:
 
 
 def _rollback_document(host: SwitchHost, request: Mapping[str, Any], earlier: State, rows: Rows) -> RollbackDocument:
-    """Return the rollback document; raises RequestRefusedError if the switch is not as the transaction expects."""
-    text = frr_text(host)
-    _refuse_moved(request, rows, text)
+    """Return the rollback document of a transaction that is about to begin; ``rows`` are those of CONFIG_DB.
+
+    Raises RequestRefusedError or StepError if it must not begin: the switch is not as the client expects, or the
+    transaction would leave it in an invalid state.
+    """
+    frr_now = frr_text(host)
+    _refuse_moved(request, rows, frr_now)
     generation = _generation(host, request, earlier)
     _refuse_steps(host, request)
     refuse_invalid(host, request, rows)
     document = RollbackDocument(
         id=request["id"],
-        steps=_back(request),
+        steps=_rollback_steps(request),
         rows=request["rollback"].get("rows", request["before"]),
         after=request["after"],
         startup=startup_digests(host),
-        frr=text,
+        frr=frr_now,
         frr_ignored=request.get("frr_ignored") or "",
         undo=request["rollback"].get("undo"),
         generation=generation,
@@ -202,12 +214,11 @@ def _refuse_moved(request: Mapping[str, Any], rows: Rows, frr_now: str | None) -
 
 
 def _refuse_steps(host: SwitchHost, request: Mapping[str, Any]) -> None:
-    """Refuse reloads after which the switch would be without routing, or would hang; raises RequestRefusedError and
-    StepError."""
-    reason = refuse_losing_mode(host, request["steps"])
+    """Refuse a reload after which the switch would have no routing (RequestRefusedError) or would hang (StepError)."""
+    reason = reason_of_lost_mode(host, request["steps"])
     if reason:
         raise RequestRefusedError(reason)
-    for step in (*request["steps"], *_back(request)):
+    for step in (*request["steps"], *_rollback_steps(request)):
         if step["kind"] == "reload":
             refuse_hanging_reload(step)
 
@@ -226,8 +237,10 @@ def _with_drain(document: RollbackDocument, pending: RollbackDocument, earlier: 
 
 
 def _generation(host: SwitchHost, request: Mapping[str, Any], earlier: State) -> Generation:
-    """Return the generation after the transaction, empty if it does not change. Raises RequestRefusedError if another
-    deployment was confirmed since this one was planned, whatever it changed."""
+    """Return the generation after the transaction, empty if the transaction does not change the generation.
+
+    Raises RequestRefusedError if another deployment was confirmed since this one was planned, whatever it changed.
+    """
     planned = request.get("generation") or {}
     if not planned:
         return {}
@@ -242,7 +255,10 @@ def _generation(host: SwitchHost, request: Mapping[str, Any], earlier: State) ->
 
 
 def _arm(host: SwitchHost, request: Mapping[str, Any], earlier: State, document: RollbackDocument) -> State:
-    """Write what a revert needs to the disk and start the guard; return the state. Raises RequestRefusedError."""
+    """Write what a revert needs to the disk, start the guard, and return the state of the begun transaction.
+
+    Raises RequestRefusedError if that fails; the files are then those of the ``earlier`` state again.
+    """
     deadline_s: float | None = None
     if request.get("deadline_s") is not None:
         deadline_s = float(request["deadline_s"])
@@ -276,7 +292,10 @@ def _arm(host: SwitchHost, request: Mapping[str, Any], earlier: State, document:
 
 
 def _prepare_revert(host: SwitchHost, state: State, document: RollbackDocument) -> None:
-    """Write the files of a revert and the state, and start the guard; raises StepError, OSError."""
+    """Write the files of a revert and the state, and start the guard.
+
+    Raises StepError if the guard does not start in time, and OSError.
+    """
     # The document before the state, and the guard last: after an interruption at any point a revert has what it needs.
     prepare_disk(host)
     write(host, "pending.json", vars(replace(document, ends_s=state.ends_s)))
@@ -297,13 +316,17 @@ def _time_after(seconds: float | None, now: Callable[[], float]) -> float | None
 
 
 def _missing_guard(host: SwitchHost, state: State) -> list[str]:
+    """Return the guard as the missing item, for ``settled``; nothing once it runs."""
     if guarded(host, state.id):
         return []
     return ["guard"]
 
 
 def _disarm(host: SwitchHost, state: State, earlier: State, superseded_document: RollbackDocument | None) -> None:
-    """Restore the files of the state before a transaction that never began."""
+    """Restore the files of the state before a transaction that never began, as far as the disk allows it.
+
+    ``superseded_document`` is the rollback document of the drain that the transaction would have superseded.
+    """
     with contextlib.suppress(OSError):
         if superseded_document is not None:
             write(host, "pending.json", vars(superseded_document))
@@ -320,8 +343,11 @@ def _disarm(host: SwitchHost, state: State, earlier: State, superseded_document:
 def _carry_out(
     host: SwitchHost, request: Mapping[str, Any], state: State, document: RollbackDocument, rows: Rows
 ) -> Answer:
-    """Carry out the steps of an armed transaction, which found ``rows``; whatever fails reverts it at once."""
-    failure, complaint = failure_of_steps(host, request, state)
+    """Carry out the steps of an armed transaction and return the answer; if anything fails, revert it at once.
+
+    ``rows`` are those of CONFIG_DB before the steps.
+    """
+    failure, reload_error = failure_of_steps(host, request, state)
     if not failure and state.over(host):
         failure = {"error": TOO_LATE}
     if not failure:
@@ -330,14 +356,17 @@ def _carry_out(
             failure = {"error": f"{listed(ended_daemons)} ended after the change was written"}
     if not failure:
         try:
-            return {**_leave_armed(host, state, document, rows), **complaint}
+            return {**_leave_armed(host, state, document, rows), **reload_error}
         except DEVICE_ERRORS as error:
             failure = {"error": f"the change could not be kept under its timer: {error}"}
     return {**revert_to(host, state, document, str(failure["error"])), **failure}
 
 
 def _leave_armed(host: SwitchHost, state: State, document: RollbackDocument, rows: Rows) -> Answer:
-    """Record that the change is applied and return the answer; confirm it at once if it has no deadline."""
+    """Record that the change is applied and return the answer; confirm the change at once if it has no deadline.
+
+    ``rows`` are those of CONFIG_DB before the change.
+    """
     added, removed = frr_lines_changed(host, document)
     if not guarded(host, state.id):
         host.start_guard(state.id)

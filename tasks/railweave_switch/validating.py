@@ -21,10 +21,10 @@ Rejected = list[Sequence[str]]
 
 
 def verdict(host: SwitchHost, request: Mapping[str, Any], rows: Mapping[str, Hash]) -> tuple[Rejected, str]:
-    """Return the rejected rows, and why the check failed, empty if it did not.
+    """Return the rows that the models reject, and the reason if they could not be asked, empty otherwise.
 
-    ``request`` has ``config_db``, the tables of a reload, or ``changes`` of the running ``rows``; rows that the models
-    reject already before the changes do not count. Without SONiC's management code nothing is rejected.
+    ``request`` has either ``config_db``, the tables of a reload, or ``changes`` of the running ``rows``. Rows that the
+    models reject before the changes too do not count. Without SONiC's management code nothing is rejected.
     """
     try:
         if "config_db" in request:
