@@ -75,7 +75,10 @@ def save(host: SwitchHost, request: Mapping[str, Any]) -> Answer:
 
 
 def _refuse_other(host: SwitchHost, request: Mapping[str, Any]) -> None:
-    """Raise RequestRefusedError if the running configuration differs from the one that the client has read back."""
+    """Raise RequestRefusedError if the running configuration is not the one that the client has read back.
+
+    ``config`` and ``frr`` of the request are the digests of that one; a client may omit them.
+    """
     moved: list[str] = []
     if request.get("config") and digest(host.rows("CONFIG_DB")) != request["config"]:
         moved.append("CONFIG_DB")
@@ -90,20 +93,24 @@ def _refuse_undone(host: SwitchHost, state: State, document: RollbackDocument) -
     own = _lasting(state, document)
     undone = frr_undone(host, document.frr_ignored, own.frr_added, own.frr_removed)
     if undone:
-        raise RequestRefusedError(f"FRR no longer runs the change: {listed([*map(frr.shown, undone)])}", "moved")
+        lines = [frr.shown(line) for line in undone]
+        raise RequestRefusedError(f"FRR no longer runs the change: {listed(lines)}", "moved")
 
 
 def confirm_commit(host: SwitchHost, state: State, document: RollbackDocument) -> Answer:
-    """Confirm an armed transaction; if StepError or OSError is raised, it is still armed."""
+    """Confirm an armed transaction, save the configuration and return the answer.
+
+    A failure to save is the error of the answer. If StepError or OSError is raised, the transaction is still armed.
+    """
     _end_drain(host, state, document)
     kept = state.kept
     generation = document.generation or state.generation
     if state.kind != TransactionKind.DRAIN:
         write(host, "pending.json", vars(_lasting(state, document)))
         kept = [*kept, state.id][-KEPT_COMMITS:]
-    failure = prepare(host, state)
-    later = conclude(host, state, Stage.CONFIRMED, unsaved=True, error="", kept=kept, generation=generation)
-    return answer_of(host, Stage.CONFIRMED, **(failure or later))
+    prepare_failure = prepare(host, state)
+    install_failure = conclude(host, state, Stage.CONFIRMED, unsaved=True, error="", kept=kept, generation=generation)
+    return answer_of(host, Stage.CONFIRMED, **(prepare_failure or install_failure))
 
 
 def _lasting(state: State, document: RollbackDocument) -> RollbackDocument:
@@ -124,14 +131,19 @@ def _lasting(state: State, document: RollbackDocument) -> RollbackDocument:
     )
 
 
-def _without(lines: Lines | None, of_drain: Lines) -> Lines:
+def _without(lines: Lines | None, drain_lines: Lines) -> Lines:
+    """Return lines without those of a drain; none if they are unknown."""
     # JSON makes lists of the tuples that are lines.
-    drained = [list(line) for line in of_drain]
-    return [line for line in lines or () if list(line) not in drained]
+    excluded = [list(line) for line in drain_lines]
+    return [line for line in lines or () if list(line) not in excluded]
 
 
 def undrain(host: SwitchHost, request: Mapping[str, Any]) -> Answer:
-    """End the temporary drain that a pending commit supersedes; the commit stays pending."""
+    """End the temporary drain that a pending commit supersedes; the commit stays pending.
+
+    The answer has the lines that this added to FRR and removed from it. Raises RequestRefusedError if there is no such
+    commit.
+    """
     with locked(host, request):
         state = last_state(host)
         if request.get("id"):
@@ -151,7 +163,10 @@ def undrain(host: SwitchHost, request: Mapping[str, Any]) -> Answer:
 def frr_lines_changed(
     host: SwitchHost, document: RollbackDocument
 ) -> tuple[list[frr.Line] | None, list[frr.Line] | None]:
-    """Return the lines that were added to FRR and removed from it since the text of a rollback document."""
+    """Return the lines that were added to FRR since the text of a rollback document, and those that were removed.
+
+    Both are None if FRR did not answer then, or does not answer now.
+    """
     if document.frr is None:
         return None, None
     before = frr.lines_of(document.frr, document.frr_ignored)
@@ -163,7 +178,7 @@ def frr_lines_changed(
 
 
 def _end_drain(host: SwitchHost, state: State, document: RollbackDocument) -> None:
-    """Remove the lines of the drain; raises StepError if they stay."""
+    """End the superseded drain, if it is still in force; raises StepError if its lines stay."""
     drain = document.drain
     if not drain or not state.drain:
         return

@@ -53,14 +53,17 @@ class Guard:
         write(self.host, "guard.json", {"id": self.name, "process": self.host.me()})
 
     def poll(self) -> float | None:
-        """Check the state once; errors of the switch are retried with the next check."""
+        """Check the state once; return the seconds until the next check, None when the work is done.
+
+        After an error of the switch the next check tries again.
+        """
         try:
             return self._check_state()
         except (BusyError, DatabaseError, CommandError, StepError, OSError):
             return POLL_S
 
     def _check_state(self) -> float | None:
-        """Act on the state of the last transaction; return the seconds until the next check, None if there is none."""
+        """Act on the state of the last transaction; return the seconds until the next check, None when all is done."""
         state = None
         try:
             # A state that is damaged, or another version's, counts as missing.
@@ -85,7 +88,7 @@ class Guard:
         return self._watch(state)
 
     def _watch(self, state: State) -> float | None:
-        """Check the guarded transaction while it is open."""
+        """Check the guarded transaction while it is open; return the seconds until the next check, None to give up."""
         if state.status == Stage.FAILED:
             return self._retry(state)
         if state.status != Stage.ARMED or state.ends_s is None:
@@ -96,14 +99,17 @@ class Guard:
         return self._revert(state)
 
     def _retry(self, state: State) -> float | None:
-        """Revert again, up to a number of times."""
+        """Revert again, up to ``MOST_RETRIES`` times; return the seconds until the next check, None to give up."""
         self.retries += 1
         if self.retries > MOST_RETRIES:
             return None
         return self._revert(state) or RETRY_S
 
     def _end(self, state: State) -> float | None:
-        """End with the transaction once the startup files have its result; finish a save whose process was killed."""
+        """End once the startup files have the transaction's result; finish a save whose process was killed.
+
+        Returns the seconds until the next check, None when nothing is left to do.
+        """
         if state.status == Stage.REVERTED and state.unsaved and state.kind == TransactionKind.COMMIT:
             # Somebody had saved the change, so the next boot would apply it again.
             return self._retry(state)
@@ -116,7 +122,10 @@ class Guard:
         return None
 
     def _watch_worker(self, state: State) -> float | None:
-        """Revert if the worker has died; kill it if it hangs long after the deadline."""
+        """Revert if the worker has died; kill it if it still applies the change long after the deadline.
+
+        Returns the seconds until the next check.
+        """
         if not self._at_work(state):
             return self._revert(state)
         ends_s = self.document.ends_s
@@ -129,7 +138,10 @@ class Guard:
         return state.worker != self.host.me() and self.host.alive(state.worker)
 
     def _superseded(self, state: State) -> float | None:
-        """End when the superseding transaction has a guard of its own, or has ended."""
+        """End when the superseding transaction has a guard of its own, or has ended; revert if it was interrupted.
+
+        Returns the seconds until the next check, None when the other guard is responsible.
+        """
         if state.status in ENDED or guarded(self.host, state.id):
             return None
         if self.host.alive(state.worker):
@@ -137,7 +149,7 @@ class Guard:
         return self._revert(state)
 
     def _fail_safe(self) -> float | None:
-        """Revert without a state, unless the files show that the change was confirmed."""
+        """Revert without a readable state; if the files show that the change was confirmed, end (None)."""
         names = set(self.host.list_directory())
         if "pending.json" not in names and f"{self.name}.rollback.json" in names:
             return None
@@ -146,7 +158,8 @@ class Guard:
     def _revert(self, state: State | None) -> float | None:
         """Revert, unless the state, which is read again under the lock, shows that this is no longer needed.
 
-        Returns the seconds until the next check, which judges a state that has changed meanwhile at once.
+        ``state`` is that of the check before, None if it could not be read. Returns the seconds until the next check: 0
+        if the state has changed meanwhile.
         """
         with self.host.lock(0.0):
             current = None
@@ -169,7 +182,10 @@ class Guard:
         return POLL_S
 
     def _document_for(self, state: State) -> RollbackDocument:
-        """Return the document to restore: that of a superseding transaction, which undoes this one too, or the own."""
+        """Return the document to restore for the last transaction.
+
+        If it superseded the guarded one, its document undoes both; otherwise it is this guard's own.
+        """
         if state.id != self.name:
             with contextlib.suppress(DamagedError, OSError):
                 document = read_document(self.host)

@@ -51,7 +51,7 @@ def recover(host: SwitchHost, request: Mapping[str, object]) -> Answer:
 
 
 def _finish_last(host: SwitchHost, state: State) -> Answer:
-    """Finish what the last transaction left open, and save a confirmed commit; return the error, if there is one."""
+    """Finish what the last transaction left open, and save a confirmed commit; return its error for the answer."""
     with contextlib.suppress(*DEVICE_ERRORS):
         settle(host, state)
     failure: Answer = {"error": state.error}
@@ -79,7 +79,7 @@ def _readable_document(host: SwitchHost) -> RollbackDocument | None:
 
 
 def _accept_running(host: SwitchHost, state: State, damage: str) -> None:
-    """End the last transaction without restoring anything."""
+    """End the last transaction without restoring anything; ``damage`` says that its state cannot be read."""
     if damage:
         state = stand_in(host, "unknown", host.now_s())
     changes: dict[str, Any] = {"reason": "what runs was accepted", "missing": [], "error": "", "worker": None}
@@ -88,7 +88,10 @@ def _accept_running(host: SwitchHost, state: State, damage: str) -> None:
 
 
 def _state_or_damage(host: SwitchHost, *, accept: bool) -> tuple[State, str]:
-    """Return the state, and the fault of its file; raises RequestRefusedError for a file of another version."""
+    """Return the state and no damage, or the state ``none`` and what is wrong with its file.
+
+    Raises RequestRefusedError for a file of another version, unless what runs is accepted and no guard runs.
+    """
     none = State("", "", Stage.NONE)
     try:
         return read_state(host) or none, ""

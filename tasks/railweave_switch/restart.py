@@ -43,8 +43,10 @@ def settle(host: SwitchHost, state: State) -> None:
     Raises DatabaseError, StepError, OSError, for instance while the switch is starting.
     """
     journal = journal_of(host, state)
-    if journal is not None and journal.get("alone") and not _saved_alone(host, state, journal):
-        return
+    if journal is not None and journal.get("alone"):
+        is_saved = _finish_save_alone(host, state, journal)
+        if not is_saved:
+            return
     if state.boot_id != host.boot_id():
         _settle_after_restart(host, state)
     elif state.status in ENDED and not host.alive(state.worker):
@@ -68,7 +70,8 @@ def _finish_save(host: SwitchHost, state: State, journal: dict[str, Any]) -> Non
     ignored = ""
     if document is not None:
         ignored = document.frr_ignored
-    if journal["frr"] is not None and not _runs_saved_frr(host, state, journal["frr"], ignored):
+    if journal["frr"] is not None and not _apply_saved_frr(host, state, journal["frr"], ignored):
+        # The next call tries again.
         return
     install(host, state)
     if state.status in OPEN:
@@ -82,7 +85,10 @@ def _finish_save(host: SwitchHost, state: State, journal: dict[str, Any]) -> Non
 
 
 def settle_if_free(host: SwitchHost) -> None:
-    """Call ``settle`` if no other process holds the lock and the switch answers; otherwise the next call does."""
+    """Call ``settle`` if it is needed, no other process holds the lock, and the switch answers.
+
+    Otherwise a later call of this program does it.
+    """
     with contextlib.suppress(
         BusyError, CommandError, DamagedError, DatabaseError, OSError, StepError, ValueError, VersionError
     ):
@@ -92,28 +98,31 @@ def settle_if_free(host: SwitchHost) -> None:
 
 
 def _is_due(host: SwitchHost, state: State) -> bool:
-    """Tell whether a restart, or an interrupted save, left something to finish."""
+    """Tell whether a restart of the switch, or an interrupted save, left something to finish."""
     if state.boot_id != host.boot_id() and (state.status in OPEN or state.unsaved):
         return True
     journal = journal_of(host, state)
     return journal is not None and bool(journal.get("alone"))
 
 
-def _saved_alone(host: SwitchHost, state: State, journal: dict[str, Any]) -> bool:
-    """Finish an interrupted save; return False if FRR does not run what was saved yet."""
+def _finish_save_alone(host: SwitchHost, state: State, journal: dict[str, Any]) -> bool:
+    """Finish an interrupted save outside a transaction; return False if FRR does not run yet what was saved."""
     if journal["boot_id"] != host.boot_id():
         if not replaced(host, journal):
             # The switch booted the files of before, so its running configuration is no longer that of the journal.
             remove(host, JOURNAL)
             return True
-        if journal["frr"] is not None and not _runs_saved_frr(host, state, journal["frr"], journal["frr_ignored"]):
+        if journal["frr"] is not None and not _apply_saved_frr(host, state, journal["frr"], journal["frr_ignored"]):
             return False
     install(host, state)
     return True
 
 
-def _runs_saved_frr(host: SwitchHost, state: State, text: str, ignored: str) -> bool:
-    """Bring FRR to its new startup file, as it booted the old one; raises StepError while FRR does not answer."""
+def _apply_saved_frr(host: SwitchHost, state: State, text: str, ignored: str) -> bool:
+    """Apply the new startup text to FRR, which has booted the old one; return whether FRR runs it now.
+
+    ``ignored`` is the pattern of lines that are never compared. Raises StepError while FRR does not answer.
+    """
     faults = frr_away(host, frr.lines_of(text, ignored), frr_text(host))
     if faults:
         raise StepError("FRR", ", ".join(faults))
@@ -124,7 +133,7 @@ def _runs_saved_frr(host: SwitchHost, state: State, text: str, ignored: str) -> 
 
 
 def _documents(host: SwitchHost, state: State) -> list[RollbackDocument]:
-    """Return the rollback documents of the last transaction: the pending one, and that of its commit."""
+    """Return the rollback documents of the last transaction that can be read: as pending, and as confirmed commit."""
     documents = []
     for name in ("pending.json", f"{state.id}.rollback.json"):
         with contextlib.suppress(DamagedError):
@@ -133,7 +142,10 @@ def _documents(host: SwitchHost, state: State) -> list[RollbackDocument]:
 
 
 def _close(host: SwitchHost, state: State) -> None:
-    """Close a transaction after a restart, by the part of it that still runs; one that runs in part may stay open."""
+    """Close a transaction after a restart, depending on the part of it that still runs.
+
+    A transaction that runs in part, or whose rollback document is lost, may stay open.
+    """
     documents = _documents(host, state)
     if not documents:
         # Its changes are unknown; the status names `recover`.
@@ -157,7 +169,7 @@ def _close(host: SwitchHost, state: State) -> None:
 
 
 def _closed_rollback(state: State, document: RollbackDocument, *, is_left: bool, is_whole: bool) -> Fields | None:
-    """Return the changes that close the rollback of a confirmed commit, None if it stays open.
+    """Return the fields of the state that close the rollback of a confirmed commit, None if the rollback stays open.
 
     ``is_left``: a part of its result runs; ``is_whole``: its whole result runs.
     """
@@ -182,7 +194,7 @@ def _closed_rollback(state: State, document: RollbackDocument, *, is_left: bool,
 
 
 def _closed_change(state: State, document: RollbackDocument, *, is_left: bool, is_whole: bool) -> Fields | None:
-    """Return the changes that close a commit or drain, None if it stays open.
+    """Return the fields of the state that close a commit or drain, None if it stays open.
 
     ``is_left``: a part of it runs; ``is_whole``: all of it runs.
     """
@@ -201,7 +213,7 @@ def _reverted(state: State) -> Fields:
 
 
 def _partly_running(state: State) -> Fields | None:
-    """Return the changes of an ended transaction that runs in part; None for an open one, which can be reverted."""
+    """Return the fields that close a transaction of which only a part runs; None if it is open and can be reverted."""
     if state.status in OPEN:
         return None
     changes: Fields = {"error": "the switch restarted before it was saved, and runs a part of it"}
@@ -212,12 +224,12 @@ def _partly_running(state: State) -> Fields | None:
 
 
 def _without(state: State) -> list[str]:
-    """Return the commits that can be rolled back without this transaction and the one that it rolled back."""
+    """Return the ids of the kept commits except this transaction and the commit that it rolled back."""
     return [commit for commit in state.kept if commit not in (state.id, state.rolls_back)]
 
 
 def _runs_whole(host: SwitchHost, state: State, document: RollbackDocument) -> bool:
-    """Tell whether the whole result of a transaction runs."""
+    """Tell whether the whole result of a transaction runs; raises StepError if FRR does not answer."""
     if state.kind == TransactionKind.ROLLBACK:
         return not missing_of(host, document, state.frr_added)
     if frr_undone(host, document.frr_ignored, state.frr_added, state.frr_removed):
@@ -226,7 +238,7 @@ def _runs_whole(host: SwitchHost, state: State, document: RollbackDocument) -> b
 
 
 def _still_runs(host: SwitchHost, state: State, document: RollbackDocument) -> bool:
-    """Tell whether a part of a transaction runs that the startup files from its begin do not have."""
+    """Tell whether a part of a transaction runs that the startup files from before it do not have."""
     before = document.rows
     after = document.after
     if state.kind == TransactionKind.ROLLBACK:
@@ -241,4 +253,7 @@ def _still_runs(host: SwitchHost, state: State, document: RollbackDocument) -> b
         return True
     if now[frr_file] == document.startup.get(frr_file):
         return False
-    return state.kind == TransactionKind.ROLLBACK or any(frr_difference(host, document, state.frr_added))
+    if state.kind == TransactionKind.ROLLBACK:
+        return True
+    missing, surplus = frr_difference(host, document, state.frr_added)
+    return bool(missing or surplus)

@@ -38,24 +38,26 @@ class Restored:
 
 
 Added = Sequence[Sequence[str]]
+"""Lines that a change added to FRR, as they are read from JSON."""
 
 
 def restore(host: SwitchHost, document: RollbackDocument, added: Added | None) -> Restored:
-    """Restore the rows and lines of ``document``.
+    """Restore the rows and lines of ``document``; return those that are back and those that are still missing.
 
-    ``added`` are the lines that the change had added to FRR; None if they are unknown, then every line that was not
-    there before is removed.
+    ``added`` are the lines that the change had added to FRR. If they are unknown (None), every line that was not there
+    before is removed.
     """
     until_s = host.now_s() + PATIENCE_S
     missing_before = missing_of(host, document, added)
     if not missing_before:
         # Nothing was written, and the steps may have a reload, which takes minutes.
         return Restored([], [], [])
-    missing, notes = _attempts(host, document, added, until_s)
-    return Restored([place for place in missing_before if place not in missing], missing, notes)
+    missing, notes = _restore_in_attempts(host, document, added, until_s)
+    restored = [name for name in missing_before if name not in missing]
+    return Restored(restored, missing, notes)
 
 
-def _attempts(
+def _restore_in_attempts(
     host: SwitchHost, document: RollbackDocument, added: Added | None, until_s: float
 ) -> tuple[list[str], list[str]]:
     """Restore in several attempts; return the rows and lines that are still missing, and the errors.
@@ -69,7 +71,7 @@ def _attempts(
         _await_attempt(host, attempt, until_s)
         # A failed reload is repeated in every attempt: rows that are written do not start the services that it stopped.
         if attempt < STEP_ATTEMPTS or _have_reload(steps):
-            steps = _run(host, document, steps, notes)
+            steps = _run_steps(host, document, steps, notes)
         reload_failed = _have_reload(steps)
         # A reload that is repeated replaces all that is written before it.
         if missing and not reload_failed:
@@ -92,8 +94,10 @@ def _have_reload(steps: Mapping[int, Step]) -> bool:
     return any(step["kind"] == "reload" for step in steps.values())
 
 
-def _run(host: SwitchHost, document: RollbackDocument, steps: Mapping[int, Step], notes: list[str]) -> dict[int, Step]:
-    """Run all steps, also after a failed one, and return those that failed."""
+def _run_steps(
+    host: SwitchHost, document: RollbackDocument, steps: Mapping[int, Step], notes: list[str]
+) -> dict[int, Step]:
+    """Run all steps, also after a failed one; return those that failed, and add their errors to ``notes``."""
     failed: dict[int, Step] = {}
     for number, step in steps.items():
         try:
@@ -114,7 +118,7 @@ def _await_frr(host: SwitchHost, document: RollbackDocument) -> None:
 
 
 def _write_missing(host: SwitchHost, document: RollbackDocument, added: Added | None, notes: list[str]) -> None:
-    """Write missing rows to Redis and missing lines to FRR, without the steps."""
+    """Write missing rows to Redis and missing lines to FRR, without the steps; add an error to ``notes``."""
     try:
         commands = repairs(document.rows, host.rows("CONFIG_DB"))
         if commands:
@@ -129,7 +133,10 @@ def _write_missing(host: SwitchHost, document: RollbackDocument, added: Added | 
 
 
 def missing_of(host: SwitchHost, document: RollbackDocument, added: Added | None) -> list[str]:
-    """Return the rows and lines that differ from before the change: ``TABLE|KEY``, and lines in words."""
+    """Return the rows and lines that differ from before the change: ``TABLE|KEY``, and lines in words.
+
+    A database or FRR that does not answer is in the list too.
+    """
     try:
         missing = unmet(document.rows, host.rows("CONFIG_DB"))
     except (DatabaseError, OSError) as error:
@@ -138,13 +145,18 @@ def missing_of(host: SwitchHost, document: RollbackDocument, added: Added | None
         lost, surplus = frr_difference(host, document, added)
     except StepError as error:
         return [*missing, str(error)]
-    return [*missing, *map(frr.shown, lost), *(f"{frr.shown(line)} (too much)" for line in surplus)]
+    missing += [frr.shown(line) for line in lost]
+    missing += [f"{frr.shown(line)} (too much)" for line in surplus]
+    return missing
 
 
 def frr_difference(
     host: SwitchHost, document: RollbackDocument, added: Added | None
 ) -> tuple[list[frr.Line], list[frr.Line]]:
-    """Return the missing and the surplus lines of FRR; raises StepError if FRR does not answer."""
+    """Return the missing and the surplus lines of FRR, both empty if the document has no lines.
+
+    ``added`` as in ``restore``. Raises StepError if FRR does not answer.
+    """
     if document.frr is None and document.frr_lines is None:
         return [], []
     intended = _lines_to_restore(document)
@@ -158,8 +170,10 @@ def frr_difference(
 
 
 def frr_undone(host: SwitchHost, ignored: str, added: Added | None, removed: Added | None) -> list[frr.Line]:
-    """Return the added lines of a change that are missing again, and the removed ones that are back; raises StepError
-    if FRR, or a daemon of these lines, does not answer."""
+    """Return the lines that a change added to FRR and that are missing again, then those it removed that are back.
+
+    Raises StepError if FRR, or a daemon of these lines, does not answer.
+    """
     added_lines = frr.lines_from(added)
     removed_lines = frr.lines_from(removed)
     if not added_lines and not removed_lines:
@@ -176,10 +190,11 @@ def _lines_to_restore(document: RollbackDocument) -> dict[frr.Line, None]:
 
 
 def _missing_after_wait(host: SwitchHost, document: RollbackDocument, added: Added | None, until_s: float) -> list[str]:
-    """Wait until the databases and FRR answer, then return what is missing."""
+    """Wait until the databases and FRR answer, or until ``until_s``; then return what is missing."""
     while True:
         missing = missing_of(host, document, added)
-        answers = not any("CONFIG_DB (" in place or "does not answer" in place for place in missing)
+        # These are the words of ``missing_of`` for a database or FRR that does not answer.
+        answers = not any("CONFIG_DB (" in name or "does not answer" in name for name in missing)
         if answers or host.now_s() >= until_s:
             return missing
         host.sleep(PAUSE_S)
@@ -198,7 +213,7 @@ def settled(host: SwitchHost, missing: Callable[[], list[str]], within_s: float,
     """Call ``missing`` until it returns nothing or the time is up, and return its last result."""
     ends_s = host.now_s() + within_s
     while True:
-        left = missing()
-        if not left or host.now_s() >= ends_s:
-            return left
+        still_missing = missing()
+        if not still_missing or host.now_s() >= ends_s:
+            return still_missing
         host.sleep(pause_s)

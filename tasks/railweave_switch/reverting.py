@@ -45,8 +45,9 @@ ATTEMPTS = 3
 def revert(host: SwitchHost, request: Mapping[str, Any]) -> Answer:
     """Revert the pending transaction, or roll back the confirmed ``commit`` and save the result.
 
-    ``id`` names the pending transaction, ``last`` the last transaction that the client knew when it chose the commit;
-    if another one came since, nothing is done. A call on the switch itself may omit both. Raises RequestRefusedError.
+    ``id`` names the pending transaction, ``last`` the last transaction that the client knew when it chose the commit. A
+    call on the switch itself may omit both. Raises RequestRefusedError if another transaction came since, or if there
+    is nothing to revert.
     """
     with locked(host, request):
         state = last_state(host)
@@ -63,9 +64,10 @@ def revert(host: SwitchHost, request: Mapping[str, Any]) -> Answer:
 
 
 def _revert_ended(host: SwitchHost, state: State, status: str, request: Mapping[str, Any]) -> Answer:
-    """Roll back the confirmed commit that the client names; if the last transaction was reverted already, say so.
+    """Answer a revert while no transaction is pending: roll back the confirmed commit that the client names.
 
-    Raises RequestRefusedError if another transaction came since, or if there is nothing to revert.
+    If it names none and the last transaction was reverted already, that is the answer. Raises RequestRefusedError if
+    another transaction came since, or if there is nothing to revert.
     """
     if state.id and request.get("commit"):
         if request.get("last") is not None:
@@ -83,7 +85,7 @@ def revert_to(host: SwitchHost, state: State, document: RollbackDocument, why: s
 
     The restored configuration is saved if the startup files have the change, because its commit was confirmed, or
     because somebody saved it before. Daemons that the change ended get time to start again; the state names those
-    that do not.
+    that do not. ``why`` is the reason in the status.
     """
     # A disk that cannot be written must not keep the configuration from being restored.
     with contextlib.suppress(OSError):
@@ -152,7 +154,10 @@ def _was_saved(host: SwitchHost, document: RollbackDocument) -> bool:
 
 
 def _document_of(host: SwitchHost, state: State) -> RollbackDocument | None:
-    """Return the rollback document, None if it is damaged but the guard still has it in memory."""
+    """Return the pending rollback document, None if it is damaged but the guard still has it in memory.
+
+    In that case the guard is made to revert. Raises RequestRefusedError if no guard runs either.
+    """
     try:
         return read_document(host)
     except DamagedError as error:
@@ -164,10 +169,11 @@ def _document_of(host: SwitchHost, state: State) -> RollbackDocument | None:
 
 
 def _reverted_by_guard(host: SwitchHost, state: State) -> Answer:
-    """Wait until the guard has reverted with the document in its memory."""
+    """Wait until the guard has reverted with the document in its memory; return the answer."""
     last = state
 
     def missing() -> list[str]:
+        """Read the state; return an item, for ``settled``, as long as the guard has not ended the transaction."""
         nonlocal last
         last = read_state(host) or state
         if last.status in (Stage.REVERTED, Stage.FAILED):
@@ -179,7 +185,10 @@ def _reverted_by_guard(host: SwitchHost, state: State) -> Answer:
 
 
 def _roll_back(host: SwitchHost, state: State, commit: str, request: Mapping[str, Any]) -> Answer:
-    """Roll back a confirmed commit: its document becomes the pending one, so an interrupted rollback is finished."""
+    """Roll back a confirmed commit: its document becomes the pending one, so an interrupted rollback is finished.
+
+    Raises RequestRefusedError if the commit's document is gone, or if the rollback cannot be prepared.
+    """
     if commit not in state.kept:
         raise RequestRefusedError(f"the rollback document of commit {commit} is not on the switch")
     document = read_document(host, f"{commit}.rollback.json")
@@ -210,10 +219,14 @@ def _roll_back(host: SwitchHost, state: State, commit: str, request: Mapping[str
 
 
 def _frr_goal(host: SwitchHost, document: RollbackDocument) -> list[frr.Line] | None:
-    """Return the running lines of FRR without those that the commit added and with those it removed."""
+    """Return the running lines of FRR without those that the commit added and with those that it removed.
+
+    None if the commit changed no lines. Raises StepError if FRR does not answer.
+    """
     added = frr.lines_from(document.frr_added)
     removed = frr.lines_from(document.frr_removed)
     if not added and not removed:
         return None
     running = frr_lines(host, document.frr_ignored, (*added, *removed))
-    return [*(line for line in running if line not in added), *removed]
+    kept = [line for line in running if line not in added]
+    return [*kept, *removed]

@@ -25,7 +25,7 @@ NEVER_DELETED = frozenset({("PFC_WD", "GLOBAL")})
 
 
 def decoded(row: Hash) -> dict[str, Any]:
-    """Return the JSON form of a row."""
+    """Return the JSON form of a row: lists instead of texts with commas, no placeholder."""
     fields: dict[str, Any] = {}
     for name, value in row.items():
         if name.endswith("@"):
@@ -59,7 +59,7 @@ def with_part(part: Part, tables: Mapping[str, Mapping[str, Any]]) -> dict[str, 
 
 
 def changed(earlier: Mapping[str, Hash], rows: Mapping[str, Hash]) -> dict[str, dict[str, Any]]:
-    """Return the rows that differ from ``earlier``, in the form of a part."""
+    """Return the rows that differ from ``earlier``, in the form of a part: None for a row that is gone."""
     part: dict[str, dict[str, Any]] = tables_of({name: row for name, row in rows.items() if earlier.get(name) != row})
     for name in earlier.keys() - rows.keys():
         table, bar, key = name.partition("|")
@@ -81,8 +81,8 @@ def unmet(part: Part, rows: Mapping[str, Hash]) -> list[str]:
 def remains(part: Part, expected: Part, rows: Mapping[str, Hash], *, midway: bool = False) -> list[str]:
     """Return ``TABLE|KEY`` of the rows that have a value of ``part`` that ``expected`` does not have.
 
-    ``midway``: steps from one to the other may have been interrupted, so rows and fields count too that both have but
-    ``rows`` lacks: steps delete some and set them again.
+    ``midway``: steps from one part to the other may have been interrupted. Steps delete some rows and fields and set
+    them again, so those that both parts have but ``rows`` lacks count too.
     """
     keys = []
     for table, key, fields in named(part):
@@ -151,7 +151,7 @@ def _same(intended: Any, value: Any) -> bool:
 
 
 def repairs(part: Part, rows: Mapping[str, Hash]) -> list[Sequence[str]]:
-    """Return the commands of Redis that bring rows to ``part``."""
+    """Return the commands of Redis that make rows as in ``part``."""
     commands: list[Sequence[str]] = []
     for table, key, fields in named(part):
         name = f"{table}|{key}"
@@ -167,22 +167,23 @@ def repairs(part: Part, rows: Mapping[str, Hash]) -> list[Sequence[str]]:
 
 def _repaired(name: str, fields: Mapping[str, Any], row: Hash) -> Iterator[Sequence[str]]:
     """Yield the commands that bring one row to ``fields``: HSET first, since Redis deletes a row without fields."""
-    put = _hash_of(fields)
-    if not put and all(field.rstrip("@") in fields for field in row):
+    set_fields = _hash_of(fields)
+    if not set_fields and all(field.rstrip("@") in fields for field in row):
         # The row loses its last field, and Redis would delete it.
-        put[PLACEHOLDER] = PLACEHOLDER
-    if put:
-        yield ("HSET", name, *chain.from_iterable(put.items()))
-    removed = _removed_fields(fields, row, put)
+        set_fields[PLACEHOLDER] = PLACEHOLDER
+    if set_fields:
+        yield ("HSET", name, *chain.from_iterable(set_fields.items()))
+    removed = _removed_fields(fields, row, set_fields)
     if removed:
         yield ("HDEL", name, *removed)
 
 
-def _removed_fields(fields: Mapping[str, Any], row: Hash, put: Mapping[str, str]) -> list[str]:
-    """Return the fields of a row to remove, after those of ``put`` are set."""
+def _removed_fields(fields: Mapping[str, Any], row: Hash, set_fields: Mapping[str, str]) -> list[str]:
+    """Return the fields to remove from a row, in the form of Redis, after ``set_fields`` are set."""
     # A field whose value changes between a text and a list has another name in Redis.
-    removed = [field for field in row if field not in put and field.rstrip("@") in fields]
-    if put and PLACEHOLDER in row and PLACEHOLDER not in put:
+    removed = [field for field in row if field not in set_fields and field.rstrip("@") in fields]
+    # A row with fields of its own needs no placeholder.
+    if set_fields and PLACEHOLDER in row and PLACEHOLDER not in set_fields:
         removed.append(PLACEHOLDER)
     return removed
 

@@ -53,7 +53,7 @@ def _content(host: SwitchHost, where: str) -> bytes:
 def prepare(host: SwitchHost, state: State) -> dict[str, Any]:
     """Write the save journal for the end of a transaction; return the failure, empty for success.
 
-    A failure removes an earlier journal of this transaction, unless it is being installed.
+    After a failure an earlier journal of this transaction is removed, unless it is being installed.
     """
     failure = _failure(lambda: _prepare(host, state))
     if failure and not state.unsaved:
@@ -63,8 +63,9 @@ def prepare(host: SwitchHost, state: State) -> dict[str, Any]:
 
 
 def conclude(host: SwitchHost, state: State, stage: str, *, unsaved: bool, **changes: Any) -> dict[str, Any]:
-    """End a transaction and install the prepared startup files; return the failure, empty for success.
+    """End a transaction with the status ``stage`` and other ``changes`` of its state; install the prepared files.
 
+    ``unsaved``: the startup files do not have the result yet. Returns the failure to install them, empty for success.
     Raises OSError if the state cannot be written.
     """
     worker = None
@@ -77,6 +78,7 @@ def conclude(host: SwitchHost, state: State, stage: str, *, unsaved: bool, **cha
 
 def save(host: SwitchHost, state: State) -> dict[str, Any]:
     """Save the running configuration for a transaction, open or ended; return the failure, empty for success."""
+    # A failure skips what follows.
     return (
         prepare(host, state)
         or _failure(lambda: state.write(host, unsaved=True))
@@ -90,11 +92,14 @@ def save_alone(host: SwitchHost, state: State, frr_ignored: str) -> dict[str, An
     ``frr_ignored`` is the pattern of FRR's lines that are never compared (``frr.lines_of``).
     """
     members = {"alone": True, "boot_id": host.boot_id(), "frr_ignored": frr_ignored}
-    return _failure(lambda: _prepare(host, state, **members)) or _failure(lambda: install(host, state))
+    failure = _failure(lambda: _prepare(host, state, **members))
+    if failure:
+        return failure
+    return _failure(lambda: install(host, state))
 
 
 def _failure(act: Callable[[], None]) -> dict[str, Any]:
-    """Return the failure of an action as fields of an answer."""
+    """Carry out an action; return its failure as fields of an answer, empty for success."""
     try:
         act()
     except StepError as error:
@@ -106,7 +111,10 @@ def _failure(act: Callable[[], None]) -> dict[str, Any]:
 
 
 def _record(host: SwitchHost, state: State) -> None:
-    """Write the end of a transaction, with retries: until it is written, the state file has the earlier status."""
+    """Write the end of a transaction, and try again for ``RECORD_S`` if that fails; raises OSError after that.
+
+    Until it is written, the state file has the earlier status.
+    """
     ends_s = host.now_s() + RECORD_S
     while True:
         try:
@@ -119,7 +127,10 @@ def _record(host: SwitchHost, state: State) -> None:
 
 
 def _prepare(host: SwitchHost, state: State, **members: Any) -> None:
-    """Write the save journal; a save outside a transaction adds further ``members``. Raises StepError, OSError."""
+    """Write the save journal of a transaction, or with further ``members`` that of a save outside a transaction.
+
+    Raises StepError if FRR cannot be saved, and the errors of the commands.
+    """
     is_alone = bool(members)
     config_db = None
     # A drain changes FRR alone, so its journal has no CONFIG_DB.
@@ -138,7 +149,7 @@ def _prepare(host: SwitchHost, state: State, **members: Any) -> None:
 
 
 def _startup_config_db(host: SwitchHost) -> str:
-    """Return CONFIG_DB as ``config save`` writes it; raises StepError."""
+    """Return the text of CONFIG_DB's startup file, as ``config save`` writes it; raises StepError."""
     where = path(host, "startup.json")
     try:
         run_command(host, ["config", "save", "-y", where], SAVE_S)
@@ -156,24 +167,29 @@ def _settled_frr(host: SwitchHost) -> str | None:
     Raises StepError if such a daemon stays away: a file without its lines would boot a switch without routing.
     """
     ends_s = host.now_s() + FRR_BACK_S
-    while (text := frr_text(host)) is not None:
+    while True:
+        text = frr_text(host)
+        if text is None:
+            return None
         stopped = frr_lost(host, text)
         if not stopped:
             return text
         if host.now_s() >= ends_s:
             raise StepError("FRR", ", ".join(stopped))
         host.sleep(FRR_BACK_PAUSE_S)
-    return None
 
 
 def _file_of(text: str) -> str:
-    """Return the startup file of a running configuration."""
+    """Return the text of FRR's startup file for a ``show running-config``."""
     lines = [line for line in text.splitlines() if line not in _FRAME]
     return without_tsa("\n".join(lines).strip("\n") + "\n")
 
 
 def journal_of(host: SwitchHost, state: State) -> dict[str, Any] | None:
-    """Return the save journal of a transaction, or of a save after it; None without one or once it is installed."""
+    """Return the save journal of the last transaction, or of a save after it.
+
+    None if there is no such journal, it is damaged, or it is installed already.
+    """
     try:
         journal = json.loads(host.read_file(path(host, JOURNAL)).decode())
     except (OSError, ValueError, RecursionError):
@@ -196,14 +212,21 @@ _FORMS: dict[str, Callable[[Any], bool]] = {
 
 
 def replaced(host: SwitchHost, journal: dict[str, Any]) -> bool:
-    """Tell whether CONFIG_DB's startup file, the first to be replaced, is that of the journal."""
-    return journal["config_db"] is None or _content(host, startup_files(host)[0]) == journal["config_db"].encode()
+    """Tell whether CONFIG_DB's startup file, which is replaced first, is that of the journal already.
+
+    A journal without CONFIG_DB counts as replaced.
+    """
+    config_db: str | None = journal["config_db"]
+    if config_db is None:
+        return True
+    config_db_file, _ = startup_files(host)
+    return _content(host, config_db_file) == config_db.encode()
 
 
 def finish(host: SwitchHost, state: State) -> None:
-    """Move the rollback document of an ended transaction to its place, install the save journal, and clean up.
+    """Finish an ended transaction: keep the rollback document of a commit, install the save journal, and clean up.
 
-    It may be repeated. Raises StepError, OSError.
+    It may be repeated. An open transaction is left as it is. Raises StepError, OSError.
     """
     if state.status not in ENDED:
         return
@@ -256,7 +279,7 @@ def install(host: SwitchHost, state: State) -> None:
 
 
 def _replace(host: SwitchHost, where: str, text: str | None) -> None:
-    """Replace a startup file unless it has this text already; None leaves it."""
+    """Replace a startup file unless it has this text already; None leaves the file as it is."""
     if text is not None and _content(host, where) != text.encode():
         host.write_file(where, text.encode())
 

@@ -118,12 +118,16 @@ class State:
         write(host, "transaction.json", vars(self))
 
     def over(self, host: SwitchHost) -> bool:
-        """Tell whether the deadline has passed; a restart counts as that."""
+        """Tell whether the deadline has passed. After a restart of the switch it always has."""
         return self.boot_id != host.boot_id() or (self.ends_s is not None and host.now_s() >= self.ends_s)
 
     def now(self, host: SwitchHost) -> str:
-        """Return the actual status: ``expired`` or ``failed`` if no process continues the transaction."""
+        """Return the actual status: ``expired`` or ``failed`` if no process continues the transaction.
+
+        Otherwise it is the status in the file.
+        """
         status = self.status
+        # A running guard reverts the transaction by itself.
         if status not in (Stage.APPLYING, Stage.ARMED, Stage.REVERTING) or guarded(host, self.id):
             return status
         if status == Stage.ARMED and self.ends_s is not None:
@@ -147,7 +151,10 @@ class State:
         return self.now(host) == Stage.ARMED and not self.over(host)
 
     def come_since(self, named: str) -> str:
-        """Return in words the transaction that came after ``named``, the last one that a client has read."""
+        """Return the reason why a client's plan is outdated: in words, the transaction that came after ``named``.
+
+        ``named`` is the last transaction that the client has read, empty if it found none.
+        """
         if not self.id:
             return f"the switch knows of no transaction, and this was planned on {named}"
         message = ""
@@ -170,7 +177,10 @@ class State:
 
     @property
     def last(self) -> str:
-        """Return the id of the last commit if it was confirmed; drains do not count."""
+        """Return the id of the last confirmed commit.
+
+        Empty if there is none, or if the last transaction is not confirmed; drains do not count.
+        """
         if not self.kept or (self.status != Stage.CONFIRMED and self.kind != TransactionKind.DRAIN):
             return ""
         return self.kept[-1]
@@ -212,7 +222,10 @@ class RollbackDocument:
     version: int = VERSION
 
     def generation_back(self, state: State) -> Generation:
-        """Return the generation after a rollback of the confirmed commit: the earlier one, under a new number."""
+        """Return the generation after a rollback of this confirmed commit: the earlier one, under a new number.
+
+        A commit that did not change the generation leaves that of ``state``, the last transaction.
+        """
         if not self.generation:
             return state.generation
         return {**self.earlier, "number": state.number + 1}
@@ -220,8 +233,10 @@ class RollbackDocument:
 
 @dataclass(frozen=True)
 class Hold:
-    """A client is about to drain these BGP ``peers``, until ``ends_s`` since the boot; ``["*"]`` means all peers, an
-    empty list those of another switch of the plane."""
+    """The announcement of a client that it is about to drain BGP ``peers``, in force until ``ends_s`` since the boot.
+
+    ``["*"]`` means all peers; an empty list means that another switch of the plane is drained.
+    """
 
     id: str
     peers: list[str]
@@ -232,7 +247,7 @@ class Hold:
     version: int = VERSION
 
     def over(self, host: SwitchHost) -> bool:
-        """Tell whether its time limit has passed; a restart counts as that."""
+        """Tell whether its time limit has passed. After a restart of the switch it always has."""
         return self.boot_id != host.boot_id() or host.now_s() >= (self.ends_s or 0.0)
 
     def words(self, host: SwitchHost) -> str:
@@ -293,7 +308,7 @@ def read_document(host: SwitchHost, name: str = "pending.json") -> RollbackDocum
 
 
 def held(host: SwitchHost) -> Hold | None:
-    """Return the hold in force; a file that cannot be read counts as no hold, also for its owner."""
+    """Return the hold in force, None without one; a file that cannot be read counts as no hold, also for its owner."""
     where = path(host, "hold.json")
     try:
         hold = decoded(Hold, host.read_file(where), where)
@@ -305,7 +320,7 @@ def held(host: SwitchHost) -> Hold | None:
 
 
 def write(host: SwitchHost, name: str, value: Any) -> None:
-    """Write a file of the state directory as JSON, on a full disk in place of the reserve."""
+    """Write a value as JSON to a file of the state directory; on a full disk the reserve is removed for it."""
     data = (json.dumps(value, sort_keys=True) + "\n").encode()
     try:
         host.write_file(path(host, name), data)
@@ -333,7 +348,7 @@ def prepare_disk(host: SwitchHost) -> None:
 
 
 def guarded(host: SwitchHost, name: str = "") -> bool:
-    """Tell whether the guard of the transaction ``name`` runs, or that of any transaction."""
+    """Tell whether the guard of the transaction ``name`` runs; without a name, whether any guard runs."""
     try:
         guard = json.loads(host.read_file(path(host, "guard.json")).decode())
     except (OSError, ValueError, RecursionError):
@@ -344,15 +359,15 @@ def guarded(host: SwitchHost, name: str = "") -> bool:
 
 
 def kept_on_disk(host: SwitchHost) -> list[str]:
-    """Return the commits with a rollback document on the disk, oldest first: their names sort by time."""
+    """Return the ids of the commits with a rollback document on the disk, oldest first: the ids sort by time."""
     names = sorted(name for name in host.list_directory() if name.endswith(".rollback.json"))
     return [name[: -len(".rollback.json")] for name in names]
 
 
 def stand_in(host: SwitchHost, name: str, ends_s: float | None) -> State:
-    """Return a state in place of one that cannot be read: a commit that is being reverted.
+    """Return a state in place of one that cannot be read: the commit ``name`` is being reverted.
 
-    Its generation is that of the last confirmed commit whose rollback document can be read.
+    The generation is that of the last confirmed commit whose rollback document can be read and has one.
     """
     kept = kept_on_disk(host)
     generation: Generation = {}
