@@ -26,9 +26,10 @@ _INVALID = 2**63
 
 
 def all_counters(host: SwitchHost) -> dict[str, Any]:
-    """Return ``at`` (Unix seconds), ``boot``, and by table and name the counters that are integers.
+    """Return the counters of ``ports``, ``queues`` and ``groups`` by name, as far as they are integers.
 
-    ``boot`` changes with whatever sets the counters to 0. Raises DatabaseError.
+    ``at`` is the time in Unix seconds; ``boot`` is a text that changes with everything that sets the counters to 0.
+    Raises DatabaseError.
     """
     maps = name_maps(host)
     answer: dict[str, Any] = {"at": host.wall_s(), "boot": boot_of(host, maps["ports"])}
@@ -36,15 +37,15 @@ def all_counters(host: SwitchHost) -> dict[str, Any]:
     watermarks = host.rows("COUNTERS_DB", WATERMARKS)
     for table, names in maps.items():
         answer[table] = {}
-        for name, number in names.items():
-            row = dict(integers(objects.get(f"COUNTERS:{number}", {})))
-            row.update(integers(watermarks.get(f"PERSISTENT_WATERMARKS:{number}", {})))
+        for name, object_id in names.items():
+            row = dict(integers(objects.get(f"COUNTERS:{object_id}", {})))
+            row.update(integers(watermarks.get(f"PERSISTENT_WATERMARKS:{object_id}", {})))
             answer[table][name.replace(":", "|")] = row
     return answer
 
 
 def name_maps(host: SwitchHost) -> dict[str, Hash]:
-    """Return the object ids by table and name; raises DatabaseError if no port is polled."""
+    """Return the object ids by name for each table of ``NAME_MAPS``; raises DatabaseError if no port is polled."""
     maps = {table: host.rows("COUNTERS_DB", key).get(key, {}) for table, key in NAME_MAPS.items()}
     if not maps["ports"]:
         raise DatabaseError("COUNTERS_DB has no ports: their counters are not polled (`counterpoll port enable`)")
@@ -52,13 +53,13 @@ def name_maps(host: SwitchHost) -> dict[str, Hash]:
 
 
 def boot_of(host: SwitchHost, ports: Hash) -> str:
-    """Return the boot with a digest of the ports' object ids, which a reload and a restart of swss change."""
-    numbers = " ".join(f"{name}={number}" for name, number in sorted(ports.items()))
-    return f"{host.boot_id()} {hashlib.sha256(numbers.encode()).hexdigest()[:16]}"
+    """Return the boot id with a digest of the ports' object ids, which a reload and a restart of swss change."""
+    object_ids = " ".join(f"{name}={object_id}" for name, object_id in sorted(ports.items()))
+    return f"{host.boot_id()} {hashlib.sha256(object_ids.encode()).hexdigest()[:16]}"
 
 
 def integers(row: Mapping[str, str]) -> Iterator[tuple[str, int]]:
-    """Yield the counters of a row that are numbers and were readable."""
+    """Yield the name and value of each counter of a row that is a number and was read without an error."""
     for name, text in row.items():
         if not name.startswith(_COUNTED):
             continue

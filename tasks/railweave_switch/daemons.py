@@ -108,10 +108,10 @@ def unapplied(host: SwitchHost, rows: Mapping[str, Hash]) -> list[Unapplied]:
 
 
 def applied_and_unseen(host: SwitchHost, rows: Mapping[str, Hash]) -> tuple[list[Unapplied], list[str]]:
-    """Compare the values that daemons and ports have in force with CONFIG_DB, whose rows are ``rows``.
+    """Compare the values that daemons and ports have in force with the ``rows`` of CONFIG_DB.
 
-    Returns the values that differ, and the fields that are configured but that no port reports that is up (speed, FEC).
-    Raises DatabaseError, OSError.
+    Returns the values that differ, and the fields (speed, FEC) that are configured on ports that are up, but that none
+    of these ports reports. Raises DatabaseError, OSError.
     """
     ports = {key: row for key, row in rows.items() if key.startswith("PORT|")}
     applied_ports = host.rows("APPL_DB", "PORT_TABLE:*")
@@ -132,7 +132,10 @@ def applied_and_unseen(host: SwitchHost, rows: Mapping[str, Hash]) -> tuple[list
 
 
 def _hash_differences(hash_fields: str, capability: Hash | None) -> Iterator[Unapplied]:
-    """Yield the fields of the ECMP hash if the ASIC does not support all of them."""
+    """Yield a difference if the ASIC does not support all configured fields of the ECMP hash.
+
+    ``capability`` is the ASIC's row of STATE_DB; without it the fields are unknown.
+    """
     if capability is None:
         return
     supported = capability.get("HASH|NATIVE_HASH_FIELD_LIST", "N/A")
@@ -144,7 +147,7 @@ def _hash_differences(hash_fields: str, capability: Hash | None) -> Iterator[Una
 
 
 def _port_differences(rows: Mapping[str, Hash], applied: Mapping[str, Hash]) -> Iterator[Unapplied]:
-    """Yield the fields of ports that APPL_DB has with another value than CONFIG_DB."""
+    """Yield a difference for each field of a port that has another value in APPL_DB than in CONFIG_DB."""
     for key, row in rows.items():
         applied_row = applied.get(key.replace("PORT|", "PORT_TABLE:", 1), {})
         for name, default in PORT_FIELDS.items():
@@ -184,7 +187,7 @@ def _is_virtual(host: SwitchHost) -> bool:
 
 
 def _link_differences(ports: Iterable[_PortInUse]) -> Iterator[Unapplied]:
-    """Yield the fields of ports that are in force with another value than configured, and failed link training."""
+    """Yield a difference for each field of a port that is not in force as configured, and for failed link training."""
     for port in ports:
         for name, open_values in IN_FORCE.items():
             value = port.configured.get(name)
@@ -197,13 +200,16 @@ def _link_differences(ports: Iterable[_PortInUse]) -> Iterator[Unapplied]:
 
 
 def _unseen(ports: Sequence[_PortInUse]) -> list[str]:
-    """Return the fields that are configured on ports that are up, and that no port reports."""
+    """Return the fields (speed, FEC) that are configured on some of the ports, and that none of them reports."""
     configured = [name for name in IN_FORCE if any(port.configured.get(name) for port in ports)]
     return [name for name in configured if all(port.state.get(name, "") in UNSET for port in ports)]
 
 
 def _buffer_differences(rows: Mapping[str, Hash], applied: Mapping[str, Hash]) -> Iterator[Unapplied]:
-    """Yield the rows of buffers that APPL_DB lacks, has with other values, or still has without a row."""
+    """Yield a difference for each buffer row that APPL_DB lacks or has with other values.
+
+    A row that APPL_DB still has although it was deleted is a difference too.
+    """
     keys = {_appl_db_key(key): key for key in rows if key.partition("|")[0] in COPIED}
     for name, key in keys.items():
         if name in applied:
@@ -219,7 +225,8 @@ def _buffer_differences(rows: Mapping[str, Hash], applied: Mapping[str, Hash]) -
 
 
 def _row_differences(key: str, row: Hash, applied: Hash) -> Iterator[Unapplied]:
-    """Yield the fields that daemons hold with another value than the row; ``NULL`` only marks an empty row."""
+    """Yield a difference for each field of a row that daemons hold with another value."""
+    # ``NULL`` only marks an empty row.
     for name in sorted((row.keys() | applied.keys()) - {"NULL"}):
         value = row.get(name)
         applied_value = applied.get(name)
@@ -230,7 +237,7 @@ def _row_differences(key: str, row: Hash, applied: Hash) -> Iterator[Unapplied]:
 
 
 def _watchdog_differences(rows: Mapping[str, Hash], watched: Mapping[str, Mapping[str, Hash]]) -> Iterator[Unapplied]:
-    """Yield the ports whose watched queues differ from the configured ones."""
+    """Yield a difference for each port whose watched queues, or their settings, are not the configured ones."""
     # Some platforms have no watchdog, so that none of the queues is watched.
     if not watched:
         return
@@ -248,17 +255,17 @@ def _watchdog_differences(rows: Mapping[str, Hash], watched: Mapping[str, Mappin
 
 
 def _watching_differences(key: str, row: Hash, queues: Iterable[Hash]) -> Iterator[Unapplied]:
-    """Yield the settings of a row of the watchdog that are not those with which it watches the port's queues."""
+    """Yield a difference for each setting of a watchdog row that is not in force on all of the port's queues."""
     for name in WATCHING:
         configured = row.get(name, "")
         in_force = {_configured_form(name, queue.get(f"PFC_WD_{name.upper()}", "")) for queue in queues}
-        others = sorted(in_force - {configured, *UNSET})
-        if configured and others:
-            yield key, name, ",".join(others), configured
+        other_values = sorted(in_force - {configured, *UNSET})
+        if configured and other_values:
+            yield key, name, ",".join(other_values), configured
 
 
 def _configured_form(name: str, in_force: str) -> str:
-    """Return a setting in force as CONFIG_DB has it: times in milliseconds, of which COUNTERS_DB has microseconds."""
+    """Return a setting in force in the form of CONFIG_DB: times in milliseconds; COUNTERS_DB has microseconds."""
     if name == "action" or not in_force.isdecimal():
         return in_force
     return str(int(in_force) // 1000)

@@ -16,20 +16,21 @@ _EXIT = re.compile(r"(exit(-[a-z0-9-]+)?|quit)$")
 def lines_of(text: str, ignored: str) -> dict[Line, None]:
     """Return the lines of a ``show running-config``, in order, without those that are never compared.
 
-    ``ignored`` is a pattern of these, matched against a line with its contexts before it, joined by `` / ``. The client
-    sends it, so that both sides compare by one table; an empty one matches no line.
+    ``ignored`` is the pattern of the latter; it is matched against a line with its contexts before it, joined by
+    `` / ``. The client sends it, so that both sides compare by one table. An empty pattern matches no line.
     """
     return dict.fromkeys(_lines_of(text, ignored))
 
 
 def lines_from(lines: Iterable[Sequence[str]] | None) -> list[Line]:
-    """Return lines that were read from JSON, which has lists in place of tuples; None is no line."""
+    """Return lines that were read from JSON, which has lists in place of tuples; empty for None."""
     return [tuple(line) for line in lines or ()]
 
 
 # An earlier text and the running one are compared often.
 @functools.lru_cache(maxsize=4)
 def _lines_of(text: str, ignored: str) -> tuple[Line, ...]:
+    """Return the lines as ``lines_of`` does, in a form that can be cached."""
     ignored_pattern = re.compile(ignored or "(?!)")
     lines: list[Line] = []
     # The last line with its contexts, and the indentation of each: two lists of one length.
@@ -99,7 +100,7 @@ def _top(line: Line) -> str:
 
 
 def _daemons(top: str, version: int) -> tuple[str, ...]:
-    """Return the daemons that keep a line of the top level."""
+    """Return the daemons that keep a line of the top level; ``version`` as in ``daemons_of``."""
     if not _STATIC_ROUTE.match(top):
         return tuple(name for pattern, name in _OWNERS if pattern.match(top)) or ("zebra",)
     if version >= _STATIC_ROUTES_BY_MGMTD:
@@ -151,7 +152,7 @@ def shown(line: Iterable[str]) -> str:
 
 
 def text_of(lines: Iterable[Line]) -> str:
-    """Return the text for vtysh that adds these lines."""
+    """Return the text for vtysh that adds these lines, each with its contexts."""
     output: list[str] = []
     for line in lines:
         output += [" " * depth + words for depth, words in enumerate(line)]
@@ -161,7 +162,7 @@ def text_of(lines: Iterable[Line]) -> str:
 
 
 def removal_of(lines: Iterable[Line]) -> str:
-    """Return the text for vtysh that removes these lines."""
+    """Return the text for vtysh that removes these lines, each in its contexts."""
     return text_of((*line[:-1], _negated(line[-1])) for line in lines)
 
 

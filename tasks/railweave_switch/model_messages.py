@@ -42,7 +42,7 @@ _QUOTED = re.compile(r"'((?:[^'\\]|\\.)*)'|\"((?:[^\"\\]|\\.)*)\"")
 
 
 def places_named(message: str, printed: str, tables: Tables) -> list[RowFault]:
-    """Return the rows or fields that the messages of a failure name, with SONiC's words; none if they name none.
+    """Return the faults of the rows or fields that the messages of a failure name; empty if they name none.
 
     ``message`` is that of sonic_yang's exception, ``printed`` the output of libyang.
     """
@@ -60,7 +60,10 @@ def places_named(message: str, printed: str, tables: Tables) -> list[RowFault]:
 
 
 def _places_at(path: re.Match[str], rows: Mapping[str, Any], reason: str) -> list[RowFault]:
-    """Return the row, or its field, to which a path of libyang (``_PATH``) leads; none if that is unclear."""
+    """Return the fault of the row, or of its field, to which a path of libyang (``_PATH``) leads.
+
+    ``rows`` are those of its table. Empty if several rows may be meant.
+    """
     keys = _keys_at(path, rows)
     if not keys:
         return []
@@ -91,7 +94,7 @@ def _field_at(below: str, row: Mapping[str, Any]) -> str:
 
 
 def _unparsed_places(unparsed: re.Match[str], tables: Tables) -> list[RowFault]:
-    """Return the places of rows or fields that fit no list of their table."""
+    """Return the faults of the rows or fields that fit no list of their table (``UNPARSED``)."""
     table, quoted_names, exceptions = unparsed.groups()
     names = ["".join(parts) for parts in _QUOTED.findall(quoted_names)]
     reason = f"the YANG model of its table has no list or field for it {exceptions}".removesuffix(" []")
@@ -108,7 +111,7 @@ def _unparsed_places(unparsed: re.Match[str], tables: Tables) -> list[RowFault]:
 
 
 def _named_field(row: Mapping[str, Any], quotes: list[str]) -> str:
-    """Return the field of a row that the quotes name, or whose value they contain; empty if there is none."""
+    """Return the field of a row that one of the quotes names, or whose value it contains; empty if none does."""
     for quote in quotes:
         if quote.strip("'") in row:
             return quote.strip("'")

@@ -50,7 +50,7 @@ class ModelsChecker(Protocol):
         """Return the tables without a model for which a reload aborts."""
 
     def failure(self, tables: Tables) -> tuple[str, str]:
-        """Return the error of sonic_yang and the output of libyang for the first failure, both empty if there is none.
+        """Return the error of sonic_yang and the output of libyang for the first failure; both empty if all is valid.
 
         Tables without a model are not checked.
         """
@@ -61,7 +61,8 @@ def newly_rejected(
 ) -> list[RowFault]:
     """Return the faults of ``after`` that ``before`` does not have: earlier faults are no reason to refuse a change.
 
-    Raises UnavailableError if the checks do not end while ``in_time``.
+    ``in_time`` tells whether there is time left. Raises UnavailableError if the time ends before all faults of
+    ``before``, or any new fault, are found.
     """
     # Most changes are valid, and then the earlier configuration need not be checked.
     if not _faults(after, checker, in_time):
@@ -86,9 +87,9 @@ def _is_changed(fault: RowFault, before: Tables, after: Tables) -> bool:
 
 
 def rejected(config_db: Tables, checker: ModelsChecker, in_time: Callable[[], bool] = lambda: True) -> list[RowFault]:
-    """Return the faults of ``config_db``, as many as the checks detect while ``in_time``.
+    """Return the faults of ``config_db``, as many as the checks find while ``in_time`` returns true.
 
-    Raises UnavailableError if they detect none in time.
+    Raises UnavailableError if the time ends before any fault is found.
     """
     return _with_needs(_faults(config_db, checker, in_time), config_db, checker)
 
@@ -124,9 +125,9 @@ def _faults(
     most: int = MOST,
     whole: bool = False,
 ) -> list[RowFault]:
-    """Return at most ``most`` faults of a configuration besides ``ignored``.
+    """Return at most ``most`` faults of a configuration besides the ``ignored`` ones.
 
-    ``whole``: raise UnavailableError rather than return only the faults that were detected in time.
+    Raises UnavailableError if the time ends before a fault is found; with ``whole`` also if it ends before all are.
     """
     search = _Search(config_db, checker)
     while len(search.faults) - len(ignored.intersection(search.faults)) < most:
@@ -151,7 +152,10 @@ class _Search:
         self.removed = _Removed()
 
     def step(self) -> bool:
-        """Note the next failure and remove the faulty part; return whether the search can continue."""
+        """Note the next failure of the models and remove the faulty part; return whether the search can continue.
+
+        It ends without a further failure, and after one whose place is unknown.
+        """
         message, printed = self.checker.failure(self.remaining)
         if not message:
             return False
@@ -167,7 +171,7 @@ class _Search:
         return True
 
     def _note(self, fault: RowFault, *, fits_no_list: bool) -> None:
-        """Add a fault and remove its field; without a field, or if the field is noted already, remove the row.
+        """Note a fault, and remove its field, or its row if it names no field. If it is noted already, remove the row.
 
         ``fits_no_list``: the row fits no list of its table's model (``UNPARSED``).
         """
@@ -227,7 +231,10 @@ def _is_mandatory(fault: RowFault, faults: list[RowFault], config_db: Tables, ch
 
 
 def _faulty_row(message: str, tables: Tables, checker: ModelsChecker) -> list[RowFault]:
-    """Return the first row that fails by itself with the same message, for failures without a place; empty for none."""
+    """Return the fault of the first row that fails by itself with the same message; empty if no row does.
+
+    It finds the row of a failure whose message names none.
+    """
     for table, rows in tables.items():
         table_message, _ = checker.failure({table: rows})
         if table_message != message:
@@ -276,7 +283,7 @@ class SonicYang:
 
 
 def _loaded() -> Any:
-    """Return SONiC's library with all models; raises UnavailableError."""
+    """Return SONiC's library with all models loaded; raises UnavailableError if that fails or there are none."""
     failure = ""
     yang = None
     with _printed() as lines:
@@ -300,9 +307,11 @@ def _rule_of_reload() -> str | None:
 
     None if SONiC's management code is not installed.
     """
-    folder = importlib.util.find_spec("config")
-    for place in (folder and folder.submodule_search_locations) or ():
-        with contextlib.suppress(OSError), open(os.path.join(place, "main.py"), encoding="utf-8") as file:
+    package = importlib.util.find_spec("config")
+    if package is None:
+        return None
+    for folder in package.submodule_search_locations or ():
+        with contextlib.suppress(OSError), open(os.path.join(folder, "main.py"), encoding="utf-8") as file:
             rule = re.search(r"^def config_file_yang_validation\(.*?(?=^\S)", file.read(), re.MULTILINE | re.DOTALL)
             if rule is None:
                 return ""
@@ -330,8 +339,9 @@ def _printed() -> Iterator[list[str]]:
 def check(text: str, in_time: Callable[[], bool]) -> str:
     """Return the rejected rows as JSON; null on a machine without SONiC's management code.
 
-    If its models cannot be used, return an object with the ``fault``. ``text`` is a JSON object: the tables ``after``
-    a change, and those ``before`` it, or null instead if ``after`` is reloaded: a reload aborts for every fault.
+    If its models cannot be used, return an object with the ``fault``. ``text`` is a JSON object with the tables
+    ``after`` a change and those ``before`` it. ``before`` is null if ``after`` is reloaded: a reload aborts for every
+    fault. ``in_time`` tells whether there is time left.
     """
     request = json.loads(text)
     rule = _rule_of_reload()

@@ -25,7 +25,7 @@ _DIGEST_LENGTH = 12
 
 
 def probe(host: SwitchHost) -> dict[str, Any]:
-    """Return the values to compare; None for a database that cannot be read."""
+    """Return the values to compare, and their time in seconds since the boot; None if a database cannot be read."""
     return {
         "at_s": host.now_s(),
         "asic": _objects(host),
@@ -43,7 +43,10 @@ def _read(host: SwitchHost, database: str, pattern: str) -> dict[str, Hash] | No
 
 
 def _objects(host: SwitchHost) -> dict[str, list[str]] | None:
-    """Return the digests of the ASIC's objects by type, and of the queues that the watchdog watches, sorted."""
+    """Return the digests of the ASIC's objects by type, and those of the queues that the watchdog watches, sorted.
+
+    None if ASIC_DB cannot be read.
+    """
     objects = {}
     for name in OBJECT_TYPES:
         rows = _read(host, "ASIC_DB", f"ASIC_STATE:SAI_OBJECT_TYPE_{name}:*")
@@ -66,12 +69,16 @@ def _watched(host: SwitchHost) -> Iterator[str]:
 
 
 def _digest(attributes: Mapping[str, str]) -> str:
+    """Return the digest of an object's attributes, in which other objects have no ids."""
     text = "\n".join(f"{name}={_OBJECT_ID.sub('oid', value)}" for name, value in sorted(attributes.items()))
     return hashlib.sha256(text.encode()).hexdigest()[:_DIGEST_LENGTH]
 
 
 def _ports(host: SwitchHost) -> dict[str, dict[str, str]] | None:
-    """Return the state of each port and the number of its changes (``flap_count``, 202411 and later)."""
+    """Return the state of each port and how often it has changed (``flap_count``, 202411 and later).
+
+    None if APPL_DB cannot be read.
+    """
     rows = _read(host, "APPL_DB", "PORT_TABLE:Ethernet*")
     if rows is None:
         return None
@@ -82,14 +89,17 @@ def _ports(host: SwitchHost) -> dict[str, dict[str, str]] | None:
 
 
 def _counters(host: SwitchHost) -> dict[str, Any]:
-    """Return the numbers of ports, queues and groups with counters, and the counters' names, which all have alike."""
+    """Return the number of ports, queues and groups that have counters, and the names of the counters.
+
+    All objects of a kind have the same counters, so the names are those of the first one.
+    """
     counters: dict[str, Any] = {}
-    for name, key in NAME_MAPS.items():
-        row = (_read(host, "COUNTERS_DB", key) or {}).get(key, {})
+    for table, key in NAME_MAPS.items():
+        object_ids = (_read(host, "COUNTERS_DB", key) or {}).get(key, {})
         names: list[str] = []
-        first = next(iter(row.values()), "")
-        if first:
-            object_key = f"COUNTERS:{first}"
+        first_id = next(iter(object_ids.values()), "")
+        if first_id:
+            object_key = f"COUNTERS:{first_id}"
             names = sorted((_read(host, "COUNTERS_DB", object_key) or {}).get(object_key, {}))
-        counters[name] = {"count": len(row), "names": names}
+        counters[table] = {"count": len(object_ids), "names": names}
     return counters

@@ -55,10 +55,11 @@ class UnreadableError(Exception):
 
 
 def read(host: SwitchHost, request: Mapping[str, Any]) -> dict[str, Any]:
-    """Return digests of CONFIG_DB and FRR's text, and the contents of those whose digest differs from ``request``.
+    """Return the status, the digests of CONFIG_DB and of FRR's text, and the contents that the client does not have.
 
-    ``rollback`` adds the merge document that undoes a commit and the generation before it; for observations see
-    ``observations``. ``telemetry`` adds what monitoring reads; observations then have a digest too.
+    ``config`` and ``frr`` of the request are the digests of what the client has. ``rollback`` names a commit, for which
+    ``_undo`` adds its part; for observations see ``observations``. ``telemetry`` adds what monitoring reads;
+    observations then have a digest too, by which the client can skip them. Raises UnreadableError.
     """
     answer: dict[str, Any] = {"outcome": "read", "status": report(host), "digest_key": digest_key(host)}
     rows = _rows(host)
@@ -77,9 +78,9 @@ def read(host: SwitchHost, request: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _unless_known(shown: Mapping[str, Any], client_digest: str) -> dict[str, Any]:
-    """Return observations with their digest; the digest alone if the client has them.
+    """Return observations with their digest; the digest alone if the client has the same observations already.
 
-    The ages of sessions are removed from ``shown``: with them it would differ at every reading.
+    The ages of sessions are removed from ``shown``: with them the digest would differ at every reading.
     """
     for instance in (shown["bgp"] or {}).values():
         for peer in instance.values():
@@ -93,6 +94,7 @@ def _unless_known(shown: Mapping[str, Any], client_digest: str) -> dict[str, Any
 
 
 def _telemetry(host: SwitchHost, queues: str) -> dict[str, Any]:
+    """Return what monitoring reads (``telemetry``), or the ``error``; ``queues`` are numbers such as ``3,4``."""
     try:
         return telemetry(host, frozenset(filter(None, queues.split(","))))
     except (DatabaseError, OSError) as error:
@@ -102,10 +104,11 @@ def _telemetry(host: SwitchHost, queues: str) -> dict[str, Any]:
 def observations(
     host: SwitchHost, request: Mapping[str, Any], common: Mapping[str, Any] | None = None
 ) -> dict[str, Any]:
-    """Return observations: interfaces, neighbors and sessions with ``observe``, the ports' counters with ``counters``.
+    """Return the observations that a request asks for; raises UnreadableError.
 
-    With ``over_s`` the counters are read twice, that many seconds apart. ``common`` is the result of `_common` if the
-    caller has it: on a real switch it takes thousands of rows, which are read once a call.
+    ``observe`` asks for interfaces, neighbors and sessions, ``counters`` for the ports' counters. With ``over_s`` the
+    counters are read twice, that many seconds apart. ``common`` is the result of `_common` if the caller has it: on a
+    real switch it takes thousands of rows, which are read once a call.
     """
     answer: dict[str, Any] = {}
     over_s = float(request.get("over_s") or 0)
@@ -121,7 +124,10 @@ def observations(
 
 
 def _sample(host: SwitchHost, over_s: float) -> dict[str, Any]:
-    """Return the counters with their time."""
+    """Return the time in seconds since the boot and the counters by port.
+
+    There are no counters if they would not change within ``over_s`` seconds; 0 if they are read only once.
+    """
     ports: dict[str, dict[str, str]] = {}
     # Counters that are not polled within the time would look as if no packet had passed.
     if not over_s or _are_renewed(host, over_s):
@@ -148,7 +154,7 @@ def _rows(host: SwitchHost, pattern: str = "*") -> Mapping[str, Hash]:
 
 
 def _config(rows: Mapping[str, Hash], client_digest: str) -> dict[str, Any]:
-    """Return the digest of CONFIG_DB, and its tables unless the client has them."""
+    """Return the digest of CONFIG_DB, and its tables unless the client has the same already."""
     current = digest(rows)
     if current == client_digest:
         return {"digest": current}
@@ -156,7 +162,10 @@ def _config(rows: Mapping[str, Hash], client_digest: str) -> dict[str, Any]:
 
 
 def _frr(host: SwitchHost, client_digest: str) -> dict[str, Any]:
-    """Return the digest of FRR's text, and the text unless the client has it."""
+    """Return the digest of FRR's text, and the text unless the client has the same already.
+
+    If FRR, or a daemon of the startup file's lines, does not answer, the digest is empty and the text None.
+    """
     text = frr_text(host)
     if text is None or frr_lost(host, text):
         return {"digest": "", "text": None}
@@ -167,6 +176,10 @@ def _frr(host: SwitchHost, client_digest: str) -> dict[str, Any]:
 
 
 def _undo(host: SwitchHost, commit: str) -> dict[str, Any]:
+    """Return the merge document that undoes a commit (``undo``) and the generation before it (``earlier``).
+
+    ``undo`` is None if the switch has no rollback document of the commit. Raises UnreadableError if it is damaged.
+    """
     if f"{commit}.rollback.json" not in host.list_directory():
         return {"undo": None}
     try:
@@ -177,9 +190,11 @@ def _undo(host: SwitchHost, commit: str) -> dict[str, Any]:
 
 
 def observed(host: SwitchHost, common: Mapping[str, Any] | None = None) -> dict[str, Any]:
-    """Return links with addresses, ports, LLDP neighbors and BGP sessions (None if bgpd does not answer), and the
-    values of daemons that differ from CONFIG_DB."""
-    links = _printed(host, ADDRESSES, _links)
+    """Return links with addresses, ports, LLDP neighbors, BGP sessions (None if bgpd does not answer), and ``common``.
+
+    ``common`` is the result of ``_common`` if the caller has it. Raises UnreadableError.
+    """
+    links = _read_json(host, ADDRESSES, _links)
     try:
         ports = host.rows("APPL_DB", PORTS)
         lldp = host.rows("APPL_DB", LLDP)
@@ -195,8 +210,12 @@ def observed(host: SwitchHost, common: Mapping[str, Any] | None = None) -> dict[
 
 
 def _common(host: SwitchHost, rows: Mapping[str, Hash] | None = None) -> dict[str, Any]:
-    """Return the common part of answers: the values of daemons that differ from CONFIG_DB, None while they are unknown,
-    as during a reload; and the release of the image. ``rows`` are those of CONFIG_DB if the caller has read them."""
+    """Return the part that configurations and observations have in common.
+
+    It has the values of daemons that differ from CONFIG_DB (``unapplied``, None while they are unknown, as during a
+    reload), the fields that no port reports (``unseen``), and the release of the image. ``rows`` are those of CONFIG_DB
+    if the caller has read them.
+    """
     try:
         if rows is None:
             rows = host.rows("CONFIG_DB")
@@ -230,10 +249,12 @@ def _selected(values: Mapping[str, Any], names: tuple[str, ...]) -> dict[str, An
 
 
 def _sessions(host: SwitchHost) -> dict[str, Any]:
-    """Return BGP's sessions, and BFD's if a BGP session uses BFD."""
+    """Return the sessions of BGP (``bgp``), and those of BFD (``bfd``) if a BGP session uses BFD."""
     bgp = _bgp(host)
     for instance in (bgp or {}).values():
-        if any(isinstance(peer, dict) and "peerBfdInfo" in peer for peer in instance.values()):
+        # Beside its neighbors an instance has values of its own.
+        uses_bfd = any(isinstance(peer, dict) and "peerBfdInfo" in peer for peer in instance.values())
+        if uses_bfd:
             return {"bgp": bgp, "bfd": _bfd(host)}
     return {"bgp": bgp}
 
@@ -241,14 +262,15 @@ def _sessions(host: SwitchHost) -> dict[str, Any]:
 def _bfd(host: SwitchHost) -> list[dict[str, Any]] | None:
     """Return the sessions that bfdd shows, None if it does not answer."""
     try:
-        return _printed(host, BFD, lambda answer: [_selected(peer, _BFD_PEER) for peer in answer])
+        return _read_json(host, BFD, lambda answer: [_selected(peer, _BFD_PEER) for peer in answer])
     except UnreadableError:
         return None
 
 
 def _bgp(host: SwitchHost) -> dict[str, Any] | None:
+    """Return the neighbors that bgpd shows, by instance and name; None if it does not answer."""
     try:
-        return _printed(host, BGP, _instances)
+        return _read_json(host, BGP, _instances)
     except UnreadableError:
         return None
 
@@ -275,7 +297,10 @@ def _peer(peer: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def towards(host: SwitchHost, prefix: str) -> list[str]:
-    """Return the ports of the kernel's route to an IPv4 prefix, sorted (FRR, zebra/zebra_vty.c)."""
+    """Return the ports of the kernel's route to an IPv4 prefix, sorted (FRR, zebra/zebra_vty.c).
+
+    Raises UnreadableError, also for a text that is no prefix: it becomes a part of a command.
+    """
     if not _PREFIX.fullmatch(prefix):
         raise UnreadableError(f"`{prefix}` is not a valid IPv4 prefix")
 
@@ -289,25 +314,28 @@ def towards(host: SwitchHost, prefix: str) -> list[str]:
                     names.add(hop["interfaceName"])
         return sorted(names)
 
-    return _printed(host, ("vtysh", "-c", f"show ip route {prefix} json"), ports)
+    return _read_json(host, ("vtysh", "-c", f"show ip route {prefix} json"), ports)
 
 
 def counted(host: SwitchHost) -> dict[str, dict[str, str]]:
-    """Return the counters of every port by its name."""
+    """Return the counters of every port by the port's name; raises UnreadableError."""
     try:
         names = host.rows("COUNTERS_DB", PORT_NAMES).get(PORT_NAMES, {})
         rows = host.rows("COUNTERS_DB", COUNTERS)
     except (DatabaseError, OSError) as error:
         raise UnreadableError(f"COUNTERS_DB cannot be read: {error}") from error
-    return {port: _counters(rows.get(f"COUNTERS:{number}", {})) for port, number in names.items()}
+    return {port: _counters(rows.get(f"COUNTERS:{object_id}", {})) for port, object_id in names.items()}
 
 
 def _counters(row: Mapping[str, str]) -> dict[str, str]:
     return {name: value for name, value in row.items() if name.startswith(_COUNTED)}
 
 
-def _printed(host: SwitchHost, words: tuple[str, ...], read: Callable[[Any], T]) -> T:
-    """Return the result of ``read`` for the JSON output of a command; raises UnreadableError."""
+def _read_json(host: SwitchHost, words: tuple[str, ...], convert: Callable[[Any], T]) -> T:
+    """Run a command that prints JSON, and return the result of ``convert`` for it.
+
+    Raises UnreadableError if the command fails, or if its output is no JSON or not of the form that ``convert`` reads.
+    """
     command = " ".join(words)
     try:
         done = host.run(words, READ_S)
@@ -316,8 +344,8 @@ def _printed(host: SwitchHost, words: tuple[str, ...], read: Callable[[Any], T])
         # vtysh may print messages before the JSON.
         start = _JSON_START.search(done.out)
         if start is None:
-            return read(json.loads(done.out or "{}"))
-        return read(json.loads(done.out[start.start() :]))
+            return convert(json.loads(done.out or "{}"))
+        return convert(json.loads(done.out[start.start() :]))
     except CommandError as error:
         raise UnreadableError(str(error)) from error
     except (ValueError, RecursionError) as error:
@@ -344,7 +372,7 @@ def digest_key(host: SwitchHost) -> str:
 
 
 def _stored_key(host: SwitchHost) -> str:
-    """Return the key in its file; empty if there is none, or it is damaged."""
+    """Return the key in the file; empty if there is no file, or it is damaged."""
     try:
         key = host.read_file(path(host, "digest.key")).decode("ascii", "replace")
     except OSError:

@@ -64,7 +64,7 @@ class RedisConnection:
         return answers
 
     def rows(self, pattern: str) -> dict[str, Hash]:
-        """Return all hashes whose key matches."""
+        """Return all hashes whose key matches a pattern; raises DatabaseError."""
         keys = sorted(_texts(self.call("KEYS", pattern)))
         # Two pipelines for all keys: thousands of single calls would take seconds.
         types = self.pipeline([("TYPE", key) for key in keys])
@@ -96,6 +96,7 @@ class RedisConnection:
 
 
 def _texts(answer: Any) -> list[str]:
+    """Return an answer that is a list of texts; raises DatabaseError if it is not."""
     if not isinstance(answer, list) or not all(isinstance(member, str) for member in answer):
         raise DatabaseError("Redis answered no list of texts")
     return answer

@@ -45,9 +45,10 @@ def is_open(peer: Peer) -> bool:
 
 
 def has_its_timers(peer: Peer) -> bool:
-    """Tell whether the configured timers are in force; False if the neighbor's hold time is smaller, which then counts.
+    """Tell whether a session has its configured timers.
 
-    A keepalive interval is at most a third of the hold time.
+    It does not if the neighbor's hold time is smaller, which then is in force for both. The keepalive interval in force
+    is at most a third of the hold time.
     """
     if any(not isinstance(peer.get(name), int) for name in TIMERS):
         return False
@@ -60,7 +61,10 @@ def has_its_timers(peer: Peer) -> bool:
 
 
 def _await(host: SwitchHost, vrf: str, peer: str, before: Peer) -> None:
-    """Wait until a cleared session is open again, and for a while for as many routes as before; raises CommandError."""
+    """Wait until a cleared session is open again, then at most ``ROUTES_S`` for as many routes as ``before``.
+
+    Raises CommandError if it does not open in time.
+    """
     began_s = host.now_s()
     while True:
         host.sleep(PAUSE_S)

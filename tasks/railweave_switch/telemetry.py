@@ -35,8 +35,8 @@ _SERVED = re.compile(
 def telemetry(host: SwitchHost, queues: Collection[str] = ()) -> dict[str, Any]:
     """Return ``counters``, ``link_state``, ``watermarks`` by table, and ``error_rates`` by port as texts.
 
-    Of queues and priority groups those with a number in ``queues``, or all. ``error`` says why there are no counters,
-    on a switch that polls none. Raises DatabaseError if nothing is read.
+    If ``queues`` has numbers, only the queues and priority groups with these numbers are included. On a switch that
+    polls no counters ``error`` says so instead. Raises DatabaseError if a database cannot be read.
     """
     answer: dict[str, Any] = {"link_state": _modules(host)}
     try:
@@ -57,7 +57,7 @@ def telemetry(host: SwitchHost, queues: Collection[str] = ()) -> dict[str, Any]:
 
 
 def _error_rates(host: SwitchHost, ports: Hash) -> dict[str, str]:
-    """Return the error rates of the ports for which the switch computes one, from the ports' object ids."""
+    """Return the error rates by port, for the ports for which the switch computes one; ``ports`` are object ids."""
     rows = host.rows("COUNTERS_DB", RATES)
     rates: dict[str, str] = {}
     for port, object_id in ports.items():
@@ -75,7 +75,10 @@ def _ids_of_queues(object_ids: Hash, queues: Collection[str]) -> Hash:
 
 
 def columns(rows: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
-    """Return ``fields``, and as ``rows`` by name their values in that order, None where a row lacks one."""
+    """Return rows in a short form that names each field once.
+
+    ``fields`` are the names; ``rows`` has for each row the values in that order, None where a row lacks a field.
+    """
     fields = list(dict.fromkeys(field for row in rows.values() for field in row))
     values = {name: [row.get(field) for field in fields] for name, row in rows.items()}
     return {"fields": fields, "rows": values}
@@ -84,9 +87,9 @@ def columns(rows: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
 def _served_counters(
     object_ids: Mapping[str, str], table: str, rows: Mapping[str, Hash], error_rates: Container[str] = ()
 ) -> dict[str, dict[str, int]]:
-    """Return the served counters of objects by their names, from the rows of a table of COUNTERS_DB.
+    """Return the served counters of objects by name, from the ``rows`` of a ``table`` of COUNTERS_DB.
 
-    Ports that have no error rate have their codewords too.
+    Objects that ``error_rates`` does not name have the counters of FEC codewords too.
     """
     counters = {}
     for name, object_id in object_ids.items():
@@ -101,7 +104,7 @@ def _served_counters(
 
 
 def _modules(host: SwitchHost) -> dict[str, Any]:
-    """Return the ``link_state`` of ports: ``ports``, ``readings`` and ``thresholds``, each as columns."""
+    """Return the flaps of the ports, and the readings and thresholds of their modules, each as ``columns``."""
     ports = link_state(host)["ports"]
     modules = {"ports": columns({name: {"flap_count": port.get("flap_count")} for name, port in ports.items()})}
     for table in ("readings", "thresholds"):
