@@ -29,7 +29,7 @@ class PairCommands:
     def __init__(
         self, fabric: Fabric, policy: AcceptancePolicy, seconds: int, queue_pairs: int, *, latency: bool = False
     ) -> None:
-        """Choose the programs: of bandwidth for ``seconds``, or of latency by iterations."""
+        """Choose the program: for bandwidth it runs ``seconds``, for latency the iterations of ``policy``."""
         self.queue_pairs = queue_pairs
         self._seconds = str(seconds)
         if latency:
@@ -58,7 +58,10 @@ class PairCommands:
         self._words: dict[tuple[str, int], tuple[str, ...]] = {}
 
     def of(self, pair: Pair, tool: Tool) -> Argv:
-        """Return the commands of the client, which sends, and of the server."""
+        """Return the commands of the client, which sends, and of the server, by node.
+
+        The server takes the next free TCP port of its node.
+        """
         sender, receiver = pair
         server_node = receiver.nic_port.node
         servers = self._servers.get(server_node, 0)
@@ -94,7 +97,10 @@ _SIZE_STEPS = 3
 def collective_command(
     fabric: Fabric, hosts: Sequence[Host], gpus: int, collective: Collective, algorithm: Algorithm, message_bytes: int
 ) -> Argv:
-    """Return the command of a collective among all GPUs of ``hosts``, which the first of them starts by mpirun."""
+    """Return the command of a collective among all GPUs of ``hosts``, by the first of them, which starts it by mpirun.
+
+    ``gpus`` is the number of GPUs of a node, ``message_bytes`` the largest size.
+    """
     launcher = hosts[0]
     slots = ",".join(f"{host.name}:{gpus}" for host in hosts)
     words = ["mpirun", "-np", str(gpus * len(hosts)), "-H", slots]

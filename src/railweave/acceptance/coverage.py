@@ -57,10 +57,10 @@ class CoreHop(NamedTuple):
 class LeafRoutes(NamedTuple):
     """How the flows of a leaf to another one spread: the share of all of them on each link that they may take."""
 
-    # Up from the sender's leaf and down to the receiver's, by the place among the leaf's uplinks.
+    # Up from the sender's leaf and down to the receiver's, by the index of the link among the leaf's uplinks.
     up: Mapping[int, float]
     down: Mapping[int, float]
-    # Between the spines of different pods, by the place of the link among those of its pod.
+    # Between the spines of different pods, by the index of the link among those of its pod.
     core_up: Mapping[int, float]
     core_down: Mapping[int, float]
 
@@ -103,17 +103,17 @@ class Coverage:
         return core_links
 
     def _shapes_of_leaves(self) -> list[int]:
-        """Return a number for each switch, equal for leaves whose flows spread in the same way, also of other pods.
+        """Return a number for each switch; it is equal for leaves whose flows spread in the same way, also across pods.
 
-        Such leaves have uplinks to spines at the same places of their pod, and these spines the same super-spines.
+        Such leaves have uplinks to spines of the same index in their pod, and these spines have the same super-spines.
         """
         paths = self.paths
-        place_in_pod: dict[int, int] = {}
+        index_in_pod: dict[int, int] = {}
         super_spines_of_pod: dict[int, list[tuple[int, ...]]] = {}
         for number, switch in enumerate(paths.fabric.switches):
             if not switch.tier.attaches_nodes:
                 super_spines_of_spines = super_spines_of_pod.setdefault(paths.pod[number], [])
-                place_in_pod[number] = len(super_spines_of_spines)
+                index_in_pod[number] = len(super_spines_of_spines)
                 super_spines_of_spines.append(tuple(super_spine for _, super_spine in paths.up[number]))
         # Numbered, because a fabric has many leaves and few different cores: numbers are fast to hash.
         core_numbers: dict[tuple[tuple[int, ...], ...], int] = {}
@@ -123,7 +123,7 @@ class Coverage:
         shape_numbers: dict[tuple[int | None, tuple[int, ...]], int] = {}
         shapes = []
         for number, links in enumerate(paths.up):
-            shape = core_of_pod.get(paths.pod[number]), tuple(place_in_pod.get(upper, -1) for _, upper in links)
+            shape = core_of_pod.get(paths.pod[number]), tuple(index_in_pod.get(upper, -1) for _, upper in links)
             shapes.append(shape_numbers.setdefault(shape, len(shape_numbers)))
         return shapes
 
@@ -144,7 +144,10 @@ class Coverage:
         return bundle_of
 
     def flow_counts(self, pairs: Iterable[Pair], queue_pairs: int) -> FlowCounts:
-        """Return the mean number of flows on the links while ``pairs`` send at the same time."""
+        """Return the mean number of flows on a link of each bundle while ``pairs`` send at the same time.
+
+        Splits the bundles if the flows spread unevenly over their links.
+        """
         flows_between: dict[tuple[int, int], int] = {}
         for sender, receiver in pairs:
             source = self._number[sender.switch]
@@ -153,7 +156,7 @@ class Coverage:
                 flows_between[source, target] = flows_between.get((source, target), 0) + queue_pairs
         # All routes first, because uneven ones change what a bundle is.
         for source, target in flows_between:
-            self._find_routes(source, target)
+            self._store_routes(source, target)
         flows = FlowCounts([0.0] * len(self._speeds_gbps), [0.0] * len(self._speeds_gbps))
         # Leaves of equal shapes load the core in the same way, so their flows are added up for the pods.
         flows_between_pods: dict[tuple[int, int, RouteShape], int] = {}
@@ -171,7 +174,7 @@ class Coverage:
         return flows
 
     def flows_of_rounds(self, rounds: Sequence[Iterable[Pair]], queue_pairs: int) -> list[FlowCounts]:
-        """Return the mean numbers of flows of several rounds."""
+        """Return the mean numbers of flows of each round (`flow_counts`), all for the same bundles."""
         flows = [self.flow_counts(pairs, queue_pairs) for pairs in rounds]
         bundle_numbers = {len(round_flows.up) for round_flows in flows}
         if len(bundle_numbers) > 1:
@@ -180,28 +183,32 @@ class Coverage:
         return flows
 
     def _leaf_shares(self, shares: Mapping[int, float], leaf: int) -> Iterable[tuple[int, float]]:
-        """Yield the uplinks of a leaf with their shares; one stands for all while fabric and flows are regular."""
+        """Return the uplinks of a leaf with their shares; while bundles are regular, the first one stands for all."""
         links = self.paths.up[leaf]
         if self._regular:
             return ((links[0].link, shares[0]),)
-        return ((links[place].link, share) for place, share in shares.items())
+        return ((links[index].link, share) for index, share in shares.items())
 
     def _core_shares(self, shares: Mapping[int, float], pod: int) -> Iterable[tuple[int, float]]:
-        """Yield the links up from a pod's spines with their shares; none for flows within the pod."""
+        """Return the links up from a pod's spines with their shares; none for flows within the pod."""
         if not shares:
             return ()
         links = self._core_links[pod]
-        return ((links[place], share) for place, share in shares.items())
+        return ((links[index], share) for index, share in shares.items())
 
     def _add_shares(self, counts: list[float], shares: Iterable[tuple[int, float]], count: int) -> None:
+        """Add ``count`` flows to the ``counts`` of the bundles, to each by the share of its links."""
         for link, share in shares:
             counts[self._bundle_of[link]] += count * share
             if self._regular:
                 # All are links of one bundle, whose mean is that of its first link.
                 return
 
-    def _find_routes(self, source: int, target: int) -> None:
-        """Store the routes between two leaves for all leaves of their shapes; uneven ones split the bundles."""
+    def _store_routes(self, source: int, target: int) -> None:
+        """Store the routes between two leaves, which are those of all leaves of their shapes.
+
+        Splits the bundles if the routes use some links of a bundle more than others.
+        """
         shape = self._shape_between(source, target)
         if shape in self._routes:
             return
@@ -243,42 +250,47 @@ class Coverage:
         for _, spine in paths.up[source]:
             if spine not in hops_of:
                 hops_of[spine] = self._core_hops(spine, target)
-        spine_at = {place: spine for place, (_, spine) in enumerate(paths.up[source]) if hops_of[spine]}
-        up_place = {link: place for place, link in enumerate(self._core_links[paths.pod[source]])}
-        down_place = {link: place for place, link in enumerate(self._core_links[paths.pod[target]])}
+        spine_at = {index: spine for index, (_, spine) in enumerate(paths.up[source]) if hops_of[spine]}
+        up_index = {link: index for index, link in enumerate(self._core_links[paths.pod[source]])}
+        down_index = {link: index for index, link in enumerate(self._core_links[paths.pod[target]])}
         core_up: defaultdict[int, float] = defaultdict(float)
         core_down: defaultdict[int, float] = defaultdict(float)
+        # The share of the flows that reaches each spine of the target's pod.
         arrivals: defaultdict[int, float] = defaultdict(float)
         for spine in spine_at.values():
             hops = hops_of[spine]
+            share_up = 1 / len(spine_at) / len(hops)
             for link_up, links_down in hops:
-                share_up = 1 / len(spine_at) / len(hops)
-                core_up[up_place[link_up]] += share_up
+                core_up[up_index[link_up]] += share_up
+                share_down = share_up / len(links_down)
                 for link_down, target_spine in links_down:
-                    core_down[down_place[link_down]] += share_up / len(links_down)
-                    arrivals[target_spine] += share_up / len(links_down)
-        up = {place: 1 / len(spine_at) for place in spine_at}
+                    core_down[down_index[link_down]] += share_down
+                    arrivals[target_spine] += share_down
+        up = {index: 1 / len(spine_at) for index in spine_at}
         return LeafRoutes(up, self._down_shares(arrivals, target), core_up, core_down)
 
     def _routes_in_pod(self, source: int, target: int) -> LeafRoutes:
         uplinks = enumerate(self.paths.up[source])
-        spine_at = {place: spine for place, (_, spine) in uplinks if (spine, target) in self.paths.down}
+        spine_at = {index: spine for index, (_, spine) in uplinks if (spine, target) in self.paths.down}
         arrivals: defaultdict[int, float] = defaultdict(float)
         for spine in spine_at.values():
             arrivals[spine] += 1 / len(spine_at)
-        up = {place: 1 / len(spine_at) for place in spine_at}
+        up = {index: 1 / len(spine_at) for index in spine_at}
         return LeafRoutes(up, self._down_shares(arrivals, target), {}, {})
 
     def _down_shares(self, arrivals: Mapping[int, float], target: int) -> dict[int, float]:
-        """Return the share of each link down to a leaf, by place: what arrives at a spine divides among its links."""
+        """Return the share of each link down to a leaf, by its index among the leaf's uplinks.
+
+        ``arrivals`` is the share of the flows at each spine, which divides it among its links to the leaf.
+        """
         shares = {}
-        for place, (_, spine) in enumerate(self.paths.up[target]):
+        for index, (_, spine) in enumerate(self.paths.up[target]):
             if spine in arrivals:
-                shares[place] = arrivals[spine] / len(self.paths.down[spine, target])
+                shares[index] = arrivals[spine] / len(self.paths.down[spine, target])
         return shares
 
     def _core_hops(self, spine: int, target: int) -> list[CoreHop]:
-        """Return the links up from a spine to super-spines from which a leaf of another pod can be reached."""
+        """Return the links up from a spine to the super-spines that can reach a leaf of another pod."""
         paths = self.paths
         hops = []
         for link, super_spine in paths.up[spine]:
@@ -289,31 +301,38 @@ class Coverage:
         return hops
 
     def add(self, flows: FlowCounts, flow_gbps: float, round_bit: int) -> None:
-        """Count a round whose flows have at least ``flow_gbps`` while nothing collides."""
-        self._miss(self._missed_up, flows.up, flow_gbps)
-        self._miss(self._missed_down, flows.down, flow_gbps)
+        """Count a round whose flows have at least ``flow_gbps`` each while nothing collides.
+
+        ``round_bit`` is the bit that stands for the round in `LinkLoad.rounds`.
+        """
+        self._count_misses(self._missed_up, flows.up, flow_gbps)
+        self._count_misses(self._missed_down, flows.down, flow_gbps)
         for bundle, (mean_up, mean_down) in enumerate(zip(flows.up, flows.down, strict=True)):
             if mean_up or mean_down:
                 self._rounds[bundle] |= round_bit
 
-    def _miss(self, missed: list[float], counts: Iterable[float], flow_gbps: float) -> None:
-        """Multiply the probabilities that no round has loaded a direction by those of one more round."""
+    def _count_misses(self, missed: list[float], counts: Iterable[float], flow_gbps: float) -> None:
+        """Multiply ``missed`` by the probabilities that one more round does not load the direction.
+
+        ``missed`` and ``counts`` (the mean numbers of flows) are of one direction, by bundle.
+        """
         for bundle, mean in enumerate(counts):
             if mean:
                 needed_gbps = self._covered_share * self._speeds_gbps[bundle]
-                missed[bundle] *= poisson_below(ceil(needed_gbps / (flow_gbps * _WORST_PART)), mean)
+                needed_flows = ceil(needed_gbps / (flow_gbps * _WORST_PART))
+                missed[bundle] *= poisson_below(needed_flows, mean)
 
     def below_after(
         self, rounds: Iterable[FlowCounts], flow_gbps: float, confidence: float, links: Iterable[int]
     ) -> list[int]:
-        """Return what `below` would return if ``rounds`` were added; they are not."""
+        """Return what `below` would return after ``rounds`` of this ``flow_gbps``, without adding them."""
         missed_up = self._missed_up
         missed_down = self._missed_down
         self._missed_up = list(missed_up)
         self._missed_down = list(missed_down)
         for flows in rounds:
-            self._miss(self._missed_up, flows.up, flow_gbps)
-            self._miss(self._missed_down, flows.down, flow_gbps)
+            self._count_misses(self._missed_up, flows.up, flow_gbps)
+            self._count_misses(self._missed_down, flows.down, flow_gbps)
         below = self.below(confidence, links)
         self._missed_up = missed_up
         self._missed_down = missed_down
@@ -338,7 +357,7 @@ class Coverage:
         return [link for link in links if is_below[self._bundle_of[link]]]
 
     def reached(self, flows: FlowCounts, links: Iterable[int]) -> bool:
-        """Tell whether flows may take any of ``links``."""
+        """Tell whether any of ``flows`` may take one of ``links``."""
         bundles = {self._bundle_of[link] for link in links}
         return any(flows.up[bundle] or flows.down[bundle] for bundle in bundles)
 
@@ -349,9 +368,10 @@ def _is_even(shares: Mapping[int, float], links: int) -> bool:
 
 
 def poisson_below(count: int, mean: float) -> float:
-    """Return the probability that a Poisson number is below ``count``; 1 where the mean is no larger than that.
+    """Return a bound for the probability that a sum of independent trials is below ``count``.
 
-    Only below the mean does it bound a sum of independent trials.
+    It is the probability of a Poisson number, which is a bound if ``count`` is below ``mean``, and always if ``count``
+    is 1 (no flow at all). Otherwise it is 1.
     """
     if count > 1 and mean <= count:
         return 1.0

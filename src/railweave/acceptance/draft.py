@@ -54,7 +54,7 @@ class PlanDraft:
         limits: Sequence[PairLimits],
         round_limits: tuple[MetricLimit, ...] = (),
     ) -> None:
-        """Add a round of pairs, each with its limits."""
+        """Add a round of pairs; ``limits`` are theirs, in the same order, and ``round_limits`` those of the round."""
         round_id = self._next_id()
         ids = []
         for number, (pair, pair_limits) in enumerate(zip(pairs, limits, strict=True)):
@@ -98,7 +98,10 @@ class PlanDraft:
         self.rounds.append(AcceptanceRound(round_id, test.kind, seconds, (test.id,)))
 
     def count_load(self, pairs: Sequence[Pair], flows: FlowCounts, flow_gbps: float) -> None:
-        """Count the last added round as one that loads links, with these mean numbers of flows on each."""
+        """Record that the last added round loads the links of ``pairs`` and those of ``flows``.
+
+        ``flow_gbps`` is what a flow has at least while nothing collides.
+        """
         round_bit = 1 << (len(self.rounds) - 1)
         self.coverage.add(flows, flow_gbps, round_bit)
         for sender, receiver in pairs:
@@ -111,7 +114,7 @@ class PlanDraft:
         """Return every link of the fabric with the rounds that may load it."""
         fabric = self._fabric
         ports_of = fabric.ports_of
-        # Both are in the order of the links.
+        # Both iterators are in the order of the links.
         nic_ports = iter(self.coverage.paths.nics)
         loads = self.coverage.loads()
         # Most links share their rounds with others, and their ids are looked up once.

@@ -76,7 +76,10 @@ class LanePort(NamedTuple):
 
 
 def lanes_of(fabric: Fabric) -> tuple[Lane, ...]:
-    """Return the lanes of a fabric; a port without a peer of its own speed is in the lane of the nearest speed."""
+    """Return the lanes of a fabric, sorted by their keys.
+
+    A port without a peer of its own speed is in the lane of the nearest speed.
+    """
     lanes = []
     for key, ports in sorted(_with_peers(_ports_of_lanes(fabric)).items()):
         ports.sort(key=attrgetter("node_order"))
@@ -87,7 +90,7 @@ def lanes_of(fabric: Fabric) -> tuple[Lane, ...]:
 
 
 def _with_peers(ports_of_lanes: Mapping[LaneKey, list[LanePort]]) -> dict[LaneKey, list[LanePort]]:
-    """Move the only port of a lane to the lane of the nearest speed, if there is one."""
+    """Return the ports by lane, where the only port of a lane has moved to the lane of the nearest speed, if any."""
     merged = {key: list(ports) for key, ports in ports_of_lanes.items()}
     for key in sorted(ports_of_lanes):
         other_speeds = [lane for lane in merged if lane != key and lane == key._replace(speed_gbps=lane.speed_gbps)]
@@ -130,7 +133,10 @@ def _ports_of_lanes(fabric: Fabric) -> dict[LaneKey, list[LanePort]]:
 
 
 def _rdma_devices(fabric: Fabric, host: Host) -> tuple[str, ...]:
-    """Return the RDMA device of each port of a node: the intent's, else as its driver numbers them, else empty."""
+    """Return the RDMA device of each port of a node.
+
+    It is the intent's, or else the one that the vendor's driver gives the port. It is empty for an unknown vendor.
+    """
     prefix = ""
     vendor = host_vendor(fabric, host)
     if vendor:
@@ -145,7 +151,7 @@ def _rdma_devices(fabric: Fabric, host: Host) -> tuple[str, ...]:
 
 
 def _ordinals(host: Host) -> Iterator[int]:
-    """Yield which of the node's ports of its plane and rail each port is, from 0."""
+    """Yield the number of each port among the node's ports of the same plane and rail, from 0."""
     counts: Counter[tuple[int, int]] = Counter()
     for port in host.ports:
         yield counts[port.plane, port.rail]
@@ -162,7 +168,7 @@ def _address(fabric: Fabric, link: Link) -> str:
 
 
 def ports_by_switch(lanes: Iterable[Lane]) -> Mapping[str, Sequence[tuple[Lane, int]]]:
-    """Return the ports of each switch, as lanes and indexes within them."""
+    """Return the ports of each switch by its name; a port is its lane and its index within the lane."""
     by_switch: dict[str, list[tuple[Lane, int]]] = {}
     for lane in lanes:
         for index, port in enumerate(lane.ports):

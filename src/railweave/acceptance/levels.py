@@ -49,7 +49,10 @@ class LevelSizes(NamedTuple):
 
 
 def sizes_of(level: Level, policy: AcceptancePolicy) -> LevelSizes:
-    """Return the rounds of a level; those of quick follow the intent, full has all that its budget of tests allows."""
+    """Return the rounds of a level.
+
+    Smoke has fixed numbers. Quick and soak follow the intent. Full has all that its budget of tests allows.
+    """
     tests = _MOST_TESTS[level]
     if level is Level.SMOKE:
         # Of each kind: a round within the leaves gives every NIC a path of its own in both directions, and three rounds
@@ -79,7 +82,10 @@ def round_overhead_s(nodes: int, switches: int, poll_s: int) -> int:
 
 
 def planned_poll_s(counters: CounterPolicy | None, release: str) -> int:
-    """Return the longest interval in which switches poll what is judged, in whole seconds."""
+    """Return the longest interval in which switches poll the counters that rules judge, in whole seconds.
+
+    ``counters`` is the policy of the intent, or None for the defaults of SONiC; ``release`` is that of the switches.
+    """
     policy = counters or ALL_KEPT
     intervals_ms = [group.interval_ms(policy.of(group)) for group in COUNTED if policy.polls(group, release)]
     return ceil(max(intervals_ms, default=0) / 1000)
@@ -110,9 +116,9 @@ def rotation_counts(lanes: Sequence[Lane]) -> dict[RotationKind, int]:
 
 
 def rotations(lanes: Sequence[Lane], level: Level, seed: int) -> list[Rotation]:
-    """Return the rotations of loaded rounds in the order in which a level takes them: kinds take turns.
+    """Return the rotations of loaded rounds in the order in which a level takes them; the kinds take turns.
 
-    Level full has one for each pair of a lane while lanes are short.
+    Level full has a rotation for each pair of a lane if no lane has more than `EVERY_PAIR_NODES` ports.
     """
     longest_lane = max(len(lane.ports) for lane in lanes)
     counts = rotation_counts(lanes)

@@ -71,12 +71,15 @@ def named_scope(fabric: Fabric, catalog: Catalog, names: str) -> TestScope:
     return _scope(fabric, chosen_devices, chosen_links)
 
 
-def _devices_named(word: str, devices: Collection[str]) -> list[str]:
-    """Return the devices that a name, a pattern or a range with all of its members stands for."""
-    in_range = expanded(word, devices)
+def _devices_named(item: str, devices: Collection[str]) -> list[str]:
+    """Return the ``devices`` that a name, a pattern or a range stands for.
+
+    A range counts only if all of its members exist.
+    """
+    in_range = expanded(item, devices)
     if len(in_range) > 1 and set(in_range) <= set(devices):
         return list(in_range)
-    return [name for name in devices if fnmatchcase(name, word)]
+    return [name for name in devices if fnmatchcase(name, item)]
 
 
 def changed_scope(before: Fabric, after: Fabric) -> TestScope:
@@ -84,14 +87,15 @@ def changed_scope(before: Fabric, after: Fabric) -> TestScope:
 
     A cable that was moved, or whose speed changed, is in it.
     """
-    devices = (after.switch_of.keys() | after.host_of.keys()) - before.switch_of.keys() - before.host_of.keys()
+    devices_before = before.switch_of.keys() | before.host_of.keys()
+    devices = (after.switch_of.keys() | after.host_of.keys()) - devices_before
     speed_before = {link_ends(link): link.speed_gbps for link in before.links}
     new_links = [link for link in after.links if speed_before.get(link_ends(link)) != link.speed_gbps]
     return _scope(after, devices, new_links)
 
 
 def _scope(fabric: Fabric, devices: Iterable[str], links: Iterable[Link]) -> TestScope:
-    """Return the scope of nodes and switches with all of their links, and of single ``links``."""
+    """Return the scope of ``devices`` (nodes and switches) with all of their links, and of single ``links``."""
     names = frozenset(devices)
     single_links = set(links)
     device_links = {link for link in fabric.links if link.lower in names or link.upper in names}
@@ -116,7 +120,7 @@ def _scope(fabric: Fabric, devices: Iterable[str], links: Iterable[Link]) -> Tes
 
 
 def _leaves_below(fabric: Fabric, name: str) -> set[str]:
-    """Return the switches below a switch that attach nodes, or the switch itself if it does."""
+    """Return the switches below a switch that attach nodes, or the switch itself if it attaches nodes."""
     if fabric.switch_of[name].tier.attaches_nodes:
         return {name}
     node_switches: set[str] = set()

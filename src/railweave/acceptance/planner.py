@@ -52,7 +52,9 @@ from railweave.catalog.load import Catalog
 from railweave.diagnostics import error
 from railweave.errors import RefusedError
 from railweave.fabric.acceptance import AcceptancePolicy, CollectiveTool
+from railweave.fabric.devices import Switch
 from railweave.fabric.model import Fabric
+from railweave.fabric.policy import TrafficClass
 from railweave.fabric.releases import nearest
 from railweave.wording import command_line
 
@@ -79,13 +81,17 @@ class PlanInput(NamedTuple):
 
 
 def plan_acceptance(given: PlanInput) -> AcceptancePlan:
-    """Return the plan of a fabric; raises RefusedError if there is nothing to test."""
+    """Return the plan of a fabric: its rounds and tests with their limits, and the links that they load.
+
+    Raises RefusedError if no two NIC ports can be tested against each other.
+    """
     fabric = given.fabric
     lanes = lanes_of(fabric)
-    tools = sorted({lane.key.tool for lane in lanes}, key=list(Tool).index)
-    paths_of = {tool: fabric_paths(fabric, tool) for tool in tools}
     if not lanes:
         raise _nothing_to_test(given)
+    tools = sorted({lane.key.tool for lane in lanes}, key=list(Tool).index)
+    paths_of = {tool: fabric_paths(fabric, tool) for tool in tools}
+    # The paths of tools differ only in their packets, which do not matter for coverage.
     coverage = Coverage(paths_of[tools[0]], given.policy.covered_share)
     policies = fabric.policies
     poll_s = planned_poll_s(policies.telemetry.counters, nearest(policies.sonic.release))
@@ -100,6 +106,7 @@ def plan_acceptance(given: PlanInput) -> AcceptancePlan:
 
 
 def _nothing_to_test(given: PlanInput) -> RefusedError:
+    """Return the error of a plan without tests; with a scope it is the scope that has nothing to test."""
     message = f"{given.fabric.name} has no two NIC ports that could be tested against each other"
     fix = f"an acceptance needs two nodes in one network: `{command_line('size')}` shows what the fabric has"
     if given.scope is not None:
@@ -109,32 +116,9 @@ def _nothing_to_test(given: PlanInput) -> RefusedError:
 
 
 def _finished(given: PlanInput, draft: PlanDraft) -> AcceptancePlan:
+    """Return the plan with all rounds of ``draft``, and with the switches, nodes and traffic classes of the fabric."""
     fabric = given.fabric
     policy = given.policy
-    devices = [
-        PlannedDevice(
-            name=switch.name,
-            tier=switch.tier.name,
-            plane=switch.plane,
-            stripe=switch.stripe,
-            rail=switch.rail,
-            pod=switch.pod,
-        )
-        for switch in fabric.switches
-    ]
-    classes = []
-    for traffic in fabric.policies.classes:
-        planned_class = PlannedClass(
-            name=traffic.name,
-            role=traffic.role.value,
-            priority=traffic.priority,
-            # Each priority has the queue of its number.
-            queue=traffic.priority,
-            lossless=traffic.lossless,
-            ecn=traffic.marks,
-            dscp=traffic.dscp,
-        )
-        classes.append(planned_class)
     settings = JudgeSettings(policy.covered_share, policy.disturbed_share, policy.peer_share, policy.variation)
     return AcceptancePlan(
         fabric=fabric.name,
@@ -145,10 +129,34 @@ def _finished(given: PlanInput, draft: PlanDraft) -> AcceptancePlan:
         rounds=tuple(draft.rounds),
         tests=tuple(draft.tests),
         links=draft.links(given.catalog),
-        devices=tuple(devices),
+        devices=tuple(map(_planned_device, fabric.switches)),
         nodes=tuple(PlannedNode(host.name, host.kind, host.stripe) for host in fabric.hosts),
-        classes=tuple(classes),
+        classes=tuple(map(_planned_class, fabric.policies.classes)),
         settings=settings,
+    )
+
+
+def _planned_device(switch: Switch) -> PlannedDevice:
+    return PlannedDevice(
+        name=switch.name,
+        tier=switch.tier.name,
+        plane=switch.plane,
+        stripe=switch.stripe,
+        rail=switch.rail,
+        pod=switch.pod,
+    )
+
+
+def _planned_class(traffic: TrafficClass) -> PlannedClass:
+    return PlannedClass(
+        name=traffic.name,
+        role=traffic.role.value,
+        priority=traffic.priority,
+        # Each priority has the queue of its number.
+        queue=traffic.priority,
+        lossless=traffic.lossless,
+        ecn=traffic.marks,
+        dscp=traffic.dscp,
     )
 
 
@@ -197,19 +205,25 @@ class ToolRounds:
         return PairCommands(self._given.fabric, self._policy, seconds, queue_pairs, latency=latency)
 
     def _sources(self, most_inside: int = 1) -> list[list[list[Pair]]]:
-        """Return the groups of pairs that do not share a path, from the first rotation of each kind that has pairs."""
+        """Return groups of pairs that do not share a path: one list of groups for each kind of rotation with pairs.
+
+        They are the pairs of the first rotation of the kind. A group has up to ``most_inside`` pairs within one switch.
+        """
         sources = []
         for kind, count in rotation_counts(self._lanes).items():
-            for step in steps(kind, count, self._given.seed)[:1]:
-                groups = isolated(self._pairs(Rotation(kind, step)), most_inside)
-                if groups:
-                    sources.append(groups)
+            rotation_steps = steps(kind, count, self._given.seed)
+            if not rotation_steps:
+                continue
+            groups = isolated(self._pairs(Rotation(kind, rotation_steps[0])), most_inside)
+            if groups:
+                sources.append(groups)
         return sources
 
     def _add_isolated(self, sources: int) -> None:
-        """Add the isolated rounds of the level, evenly from all ``sources`` of pairs (`_sources`)."""
+        """Add the isolated rounds of the level, as many from each list of `_sources`; ``sources`` is their number."""
         queue_pairs = self._policy.queue_pairs
         rounds_of_source = self._sizes.isolated // max(1, sources)
+        # At most an eighth of the tests of a plan are isolated (`LevelSizes`).
         tests_of_source = self._sizes.tests // 8 // max(1, sources)
         most_inside = 1
         if rounds_of_source > 1:
@@ -224,16 +238,16 @@ class ToolRounds:
                 limits = isolated_limits(self._paths, self._nic_pairs(pairs, queue_pairs), self._shares)
                 self._add(RoundKind.ISOLATED, self._policy.seconds, pairs, queue_pairs, limits)
 
-    def _loaded_rotations(self) -> int:
+    def _count_loaded_rounds(self) -> int:
         """Return the number of loaded rounds of the level."""
         ports = sum(len(lane.ports) for lane in self._lanes)
-        # Each port is the sender of a test.
+        # Each port is the sender of a test. At most three quarters of all tests are of loaded rounds (`LevelSizes`).
         most_rounds = max(1, self._sizes.tests * 3 // 4 // ports)
         return min(self._sizes.loaded, most_rounds, len(self._rotations))
 
     def _add_loaded(self) -> None:
         """Add the loaded rounds of the level, with the number of queue pairs that suits them."""
-        pairs_of_rounds = [self._pairs(rotation) for rotation in self._rotations[: self._loaded_rotations()]]
+        pairs_of_rounds = [self._pairs(rotation) for rotation in self._rotations[: self._count_loaded_rounds()]]
         pairs_of_rounds = [pairs for pairs in pairs_of_rounds if pairs]
         flows_of_rounds = self._draft.coverage.flows_of_rounds(pairs_of_rounds, self._policy.queue_pairs)
         factor = self._queue_pair_factor(pairs_of_rounds, flows_of_rounds)
@@ -258,7 +272,10 @@ class ToolRounds:
     def _add_rotation(
         self, kind: RoundKind, seconds: int, pairs: Sequence[Pair], flows: FlowCounts | None = None
     ) -> None:
-        """Add a loaded or soak round, unless the scope has left it without pairs."""
+        """Add a loaded or soak round, unless the scope has left it without pairs.
+
+        ``flows`` are those of the pairs, if they have been counted already.
+        """
         if not pairs:
             return
         queue_pairs = self._loaded_queue_pairs
@@ -275,7 +292,7 @@ class ToolRounds:
         round_limits: tuple[MetricLimit, ...] = (),
         flows: FlowCounts | None = None,
     ) -> None:
-        """Add a round that loads links."""
+        """Add a round that loads links; ``flows`` are those of the pairs, if they have been counted already."""
         commands = self._commands(seconds, queue_pairs)
         self._draft.add_pairs(kind, self._tool, seconds, pairs, commands, limits, round_limits)
         if flows is None:
@@ -283,7 +300,7 @@ class ToolRounds:
         self._draft.count_load(pairs, flows, _slowest_gbps(pairs) / queue_pairs)
 
     def _add_incasts(self) -> None:
-        """Add the incast rounds of the level; with a scope only incasts that have a pair in it."""
+        """Add the incast rounds of the level; a scope leaves out incasts without a pair in it."""
         scope = self._given.scope
         queue_pairs = self._policy.queue_pairs
         for number in range(self._sizes.incast):
@@ -297,6 +314,7 @@ class ToolRounds:
                 self._add(RoundKind.INCAST, self._policy.seconds, pairs, queue_pairs, limits)
 
     def _senders_of_incast(self, receiver: Endpoint) -> int:
+        """Return how many senders an incast to a port takes."""
         panel = id(self._given.fabric.switch_of[receiver.switch].panel)
         key = panel, receiver.speed_gbps
         if key not in self._incast_senders:
@@ -309,7 +327,8 @@ class ToolRounds:
         missing = coverage.below(self._policy.confidence, self._demanded)
         crossing = [rotation for rotation in self._rotations if rotation.kind is not RotationKind.WITHIN]
         # Begin with the first rotation that the loaded rounds of the level have not used.
-        unused = self._loaded_rotations() % max(1, len(crossing))
+        unused = self._count_loaded_rounds() % max(1, len(crossing))
+        # Pairs of different speeds come last: they are only for links that nothing else reaches.
         candidates = [*crossing[unused:], *crossing[:unused], Rotation(RotationKind.MIXED, 0)]
         useless_in_a_row = 0
         for rotation in islice(cycle(candidates), _MOST_ADDED):
@@ -337,8 +356,8 @@ class ToolRounds:
             return
         policy = self._policy
         for number in range(self._sizes.latency):
-            turn, source = divmod(number, len(sources))
-            groups = sources[source]
+            turn, source_index = divmod(number, len(sources))
+            groups = sources[source_index]
             pairs = groups[turn % len(groups)]
             commands = self._commands(policy.seconds, 1, latency=True)
             limits = [latency_limits(self._paths, pair, policy.latency_bytes) for pair in self._nic_pairs(pairs, 1)]

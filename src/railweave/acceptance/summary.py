@@ -38,7 +38,7 @@ class PlanSummary(NamedTuple):
 
 
 def summary_of(given: PlanInput, plan: AcceptancePlan, sha256: str, directory: str) -> PlanSummary:
-    """Return a plan in short."""
+    """Return ``plan`` in short; ``sha256`` is that of its file, and ``directory`` is where the file is."""
     rounds: Counter[RoundKind] = Counter()
     tests: Counter[RoundKind] = Counter()
     seconds: Counter[RoundKind] = Counter()

@@ -61,7 +61,7 @@ class Payload(NamedTuple):
 
 
 def payload_of(fabric: Fabric, tool: Tool = Tool.PERFTEST) -> Payload:
-    """Return the packets that a tool sends at the MTU of the nodes: RoCEv2, for iperf3 TCP."""
+    """Return the packets that a tool sends at the MTU of the nodes: TCP for iperf3, RoCEv2 for all others."""
     mtu_bytes = fabric.policies.mtu.hosts_bytes
     ip_bytes = _IP_BYTES[fabric.policies.hosts.rdma_family]
     if tool is Tool.IPERF3:
@@ -73,7 +73,10 @@ def payload_of(fabric: Fabric, tool: Tool = Tool.PERFTEST) -> Payload:
 def lower_limit(
     metric: Metric, expect: float, shares: LimitShares, formula: str, inputs: Inputs, part: float = 1.0
 ) -> MetricLimit:
-    """Return a limit that fails and warns below ``shares`` of ``part * expect``, where ``part`` is a number up to 1."""
+    """Return a limit that fails and warns below ``shares`` of ``part * expect``; ``part`` is at most 1.
+
+    ``formula`` yields ``expect`` from ``inputs``.
+    """
     fail = shares.fail * expect * part
     warn = shares.warn * expect * part
     return MetricLimit(

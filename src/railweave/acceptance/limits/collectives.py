@@ -64,11 +64,11 @@ def bus_factor(collective: Collective, ranks: int) -> float:
 
 
 def steps(collective: Collective, algorithm: Algorithm, ranks: int) -> int:
-    """Return the number of steps that run one after another."""
+    """Return the number of steps of a collective that run one after another."""
     if collective is Collective.SEND_RECV:
         return 1
     if algorithm is Algorithm.TREE:
-        # Up and down.
+        # Up the tree and down again.
         return 2 * ceil(log2(ranks))
     if collective is Collective.ALL_REDUCE:
         return 2 * (ranks - 1)
@@ -76,9 +76,10 @@ def steps(collective: Collective, algorithm: Algorithm, ranks: int) -> int:
 
 
 def fit(steps_of_ring: int, factor: float, bus_gigabytes: Mapping[int, float]) -> AlphaBeta | None:
-    """Return alpha and beta from the bus bandwidths of two or more sizes in bytes, by least squares of relative errors.
+    """Return the time of a step and the bus bandwidth of an endless message, or None if they cannot be determined.
 
-    None if they do not determine both.
+    They are fitted to ``bus_gigabytes``, the bus bandwidth in GB/s by the size in bytes, by least squares of relative
+    errors. It takes two sizes or more.
     """
     # 1 / busbw = alpha steps / (factor S) + beta, times busbw so that small messages count as much as large ones:
     # 1 = alpha x + beta y, with x = steps / (factor S) busbw and y = busbw.
@@ -108,15 +109,15 @@ class _FormulaValue:
     inputs: Inputs
 
     def divide(self, name: str, divisor: float) -> None:
-        """Divide by an input of its own name."""
+        """Divide by ``divisor``, which becomes the input ``name`` of the formula."""
         self.gigabytes /= divisor
         self.formula += f" / {name}"
         self.inputs[name] = divisor
 
-    def multiply(self, factor: float, text: str) -> None:
-        """Multiply by a factor; ``text``, an operator and an expression over the inputs, extends the formula."""
+    def multiply(self, factor: float, term: str) -> None:
+        """Multiply by ``factor``. ``term`` extends the formula by it: an operator and an expression over the inputs."""
         self.gigabytes *= factor
-        self.formula += f" {text}"
+        self.formula += f" {term}"
 
 
 def collective_limit(
@@ -127,10 +128,10 @@ def collective_limit(
     gpus_of_node: int,
     shares: LimitShares,
 ) -> MetricLimit:
-    """Return the bus bandwidth in GB/s of a collective of large messages (alpha apart) among all GPUs of the nodes of
-    ``group``, which use its NIC ports.
+    """Return the limit of the bus bandwidth in GB/s of a collective of large messages, without the time of its steps.
 
-    Raises ValueError for a group within one node, which crosses no NIC.
+    All GPUs of the nodes of ``group`` take part, ``gpus_of_node`` of each, and use the NIC ports of ``group``. Raises
+    ValueError for a group within one node, which crosses no NIC.
     """
     speeds = _group_speeds(paths, group)
     nodes = len(speeds.nodes_gbps)
@@ -145,12 +146,15 @@ def collective_limit(
     if ratio > 1:
         expect.divide("ratio", ratio)
     if algorithm is Algorithm.TREE and nodes == 2:
+        # A tree of two nodes sends S where the bus bandwidth counts 2 (ranks - 1) / ranks * S.
         expect.multiply(2 * (ranks - 1) / ranks, "* 2 * (ranks - 1) / ranks")
     elif collective is Collective.ALL_TO_ALL:
+        # Only what leaves the node crosses a NIC.
         inputs["gpus_of_node"] = gpus_of_node
         leaving = (ranks - 1) / (ranks - gpus_of_node) / gpus_of_node
         expect.multiply(leaving, "/ gpus_of_node * (ranks - 1) / (ranks - gpus_of_node)")
     elif collective is Collective.SEND_RECV:
+        # One GPU of a node sends to another node, over one NIC.
         expect.divide("nics", _most_nics(group))
     # Where links between switches are the bottleneck, hash collisions reduce what these links carry.
     sure_share = min(1.0, round(ratio * _sure_share(paths, collective, group), 4))
@@ -166,7 +170,7 @@ def _most_nics(group: Sequence[NicPort]) -> int:
 
 
 def _sure_share(paths: FabricPaths, collective: Collective, group: Sequence[NicPort]) -> float:
-    """Return the share of its rate that a collective reaches whatever the hash."""
+    """Return the share of its rate that a collective reaches whatever the hash; groups share the computed value."""
     compute_share = ring_share
     if collective is Collective.ALL_TO_ALL:
         compute_share = exchange_share
@@ -202,7 +206,8 @@ def _group_speeds(paths: FabricPaths, group: Sequence[NicPort]) -> GroupSpeeds:
 def _ratio(paths: FabricPaths, leaves_gbps: Mapping[int, int]) -> float:
     """Return the largest oversubscription that a group meets, at least 1.
 
-    That is its bandwidth into a leaf, or into the leaves of a pod, over the bandwidth of the uplinks.
+    That is its bandwidth into a leaf or a pod over the bandwidth of the uplinks there. ``leaves_gbps`` is the bandwidth
+    into each leaf.
     """
     network_of_leaf = {leaf: paths.fabric.network_of(paths.fabric.switches[leaf]) for leaf in leaves_gbps}
     network_of_pod = {paths.pod[leaf]: network for leaf, network in network_of_leaf.items()}

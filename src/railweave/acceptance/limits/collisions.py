@@ -20,7 +20,7 @@ from railweave.acceptance.model import NicPort
 
 
 def ring_share(paths: FabricPaths, group: Sequence[NicPort]) -> float:
-    """Return the share of its rate that a ring over the nodes of ``group`` reaches whatever the hash."""
+    """Return the share of its rate that a ring over the nodes of ``group`` reaches whatever the hash, at most 1."""
     flows: Counter[GroupName] = Counter()
     links_of: dict[GroupName, LinkGroup] = {}
     for leaves in _lanes(paths, group).values():
@@ -28,11 +28,12 @@ def ring_share(paths: FabricPaths, group: Sequence[NicPort]) -> float:
             for name, links in paths.groups_between(sender, receiver):
                 flows[name] += 1
                 links_of[name] = links
-    return _share(paths, group, [(links_of[name], count) for name, count in flows.items()], 1)
+    loads = [(links_of[name], count) for name, count in flows.items()]
+    return _share(paths, group, loads, flows_of_port=1)
 
 
 def exchange_share(paths: FabricPaths, group: Sequence[NicPort]) -> float:
-    """Return the share of its rate that an exchange of all nodes of ``group`` with all reaches whatever the hash."""
+    """Return the share of its rate that an exchange of ``group``'s nodes reaches whatever the hash, at most 1."""
     leaf_flows: Counter[int] = Counter()
     pod_flows: Counter[int] = Counter()
     lanes = _lanes(paths, group)
@@ -46,11 +47,11 @@ def exchange_share(paths: FabricPaths, group: Sequence[NicPort]) -> float:
     loads = [(paths.uplinks[leaf], flows) for leaf, flows in leaf_flows.items() if flows]
     loads += [(paths.pod_uplinks[pod], flows) for pod, flows in pod_flows.items() if flows]
     most_nodes = max((len(leaves) for leaves in lanes.values()), default=1)
-    return _share(paths, group, loads, max(1, most_nodes - 1))
+    return _share(paths, group, loads, flows_of_port=max(1, most_nodes - 1))
 
 
 def _lanes(paths: FabricPaths, group: Sequence[NicPort]) -> Mapping[tuple[int, int], list[int]]:
-    """Return the leaf of every node by NIC and port: a flow goes to a port of the same numbers on another node."""
+    """Return the leaves of all nodes by the numbers of NIC and port, which are equal at both ends of a flow."""
     lanes: dict[tuple[int, int], list[int]] = {}
     for port in group:
         lanes.setdefault((port.nic, port.port), []).append(paths.nics[port].switch)
@@ -60,14 +61,16 @@ def _lanes(paths: FabricPaths, group: Sequence[NicPort]) -> Mapping[tuple[int, i
 def _share(
     paths: FabricPaths, group: Sequence[NicPort], loads: Sequence[tuple[LinkGroup, int]], flows_of_port: int
 ) -> float:
-    """Return the share of line rate on the most loaded link; ``loads`` are groups of links with their flows.
+    """Return the share of its rate that each flow has on the most loaded link, at most 1.
 
-    Each NIC port divides its line rate among ``flows_of_port`` flows.
+    ``loads`` are groups of links with the flows on each. Each NIC port of ``group`` divides its line rate among
+    ``flows_of_port`` flows.
     """
     line_gbps = max(paths.nics[port].speed_gbps for port in group)
     total_links = sum(links.links for links, _ in loads)
     share = 1.0
     for links, flows in loads:
+        # A link carries more flows than this with a probability of IMPROBABLE over all links.
         flows_on_link = min(flows, most_flows(flows / links.links, IMPROBABLE / total_links))
         share = min(share, flows_of_port * links.slowest_gbps / (flows_on_link * line_gbps))
     return share

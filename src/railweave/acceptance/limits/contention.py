@@ -3,6 +3,7 @@
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from math import ceil
 from typing import NamedTuple
 
 from railweave.acceptance.limits.basis import NicPair
@@ -25,7 +26,7 @@ class PairKind(NamedTuple):
 
     @property
     def sure_share(self) -> float:
-        """Return the share of its line rate that a pair has at least, except with a probability of `RARE_FLOWS` a link.
+        """Return the share of its line rate that a pair has at least, but for a probability of `RARE_FLOWS` a link.
 
         A flow has at least its even part of each link that it crosses, so with n flows on a link of speed C a pair of q
         queue pairs has at least q C / n.
@@ -50,9 +51,9 @@ class RoundContention:
     kinds: Sequence[PairKind]
 
     def components(self) -> Iterator[list[Leaves]]:
-        """Yield the pairs of leaves that share groups of links, directly or through other pairs.
+        """Yield lists of pairs of leaves; those of one list share groups of links, directly or through other pairs.
 
-        Pairs within a leaf, which cross no such group, are left out.
+        Pairs within a leaf are left out, because they cross no such group.
         """
         # A union-find over the names of groups: a root is its own parent.
         parent: dict[GroupName, GroupName] = {}
@@ -71,12 +72,16 @@ class RoundContention:
         components: dict[GroupName, list[Leaves]] = {}
         for leaves in crossing:
             sender_leaf, _ = leaves
+            # All groups of a pair of leaves have one root, so any of them will do.
             components.setdefault(root_of(("up", sender_leaf)), []).append(leaves)
         yield from components.values()
 
 
 def contention(paths: FabricPaths, pairs: Sequence[NicPair]) -> RoundContention:
-    """Return which pairs of a round may share links; each NIC port sends and receives once at most."""
+    """Return the pairs of a round by their leaves, with the links that they may share and their kinds.
+
+    Each NIC port sends at most once and receives at most once.
+    """
     by_leaves: dict[Leaves, list[int]] = {}
     lines_gbps: list[int] = []
     for index, pair in enumerate(pairs):
@@ -95,7 +100,9 @@ def contention(paths: FabricPaths, pairs: Sequence[NicPair]) -> RoundContention:
     for leaves, indices in by_leaves.items():
         sender_leaf, receiver_leaf = leaves
         loads = tuple((group, _rounded_up(flows[name])) for name, group in groups[leaves])
-        apart = bool(loads) and flows_between[leaves] == flows["up", sender_leaf] == flows["down", receiver_leaf]
+        # No other flow leaves the sender's leaf or arrives at the receiver's.
+        are_apart = flows_between[leaves] == flows["up", sender_leaf] == flows["down", receiver_leaf]
+        apart = bool(loads) and are_apart
         # Equal pairs share one object, because kinds are keys of dictionaries and compared by identity first.
         kind_of_rates: dict[tuple[int, int], PairKind] = {}
         for index in indices:
@@ -109,4 +116,4 @@ def contention(paths: FabricPaths, pairs: Sequence[NicPair]) -> RoundContention:
 def _rounded_up(flows: int) -> int:
     """Return a number of flows, rounded up to two significant digits so that similar pairs become one kind."""
     unit: int = 10 ** max(0, len(str(flows)) - 2)
-    return -(-flows // unit) * unit
+    return ceil(flows / unit) * unit

@@ -52,7 +52,7 @@ class PairShare(NamedTuple):
 
 
 def kind_shares(paths: FabricPaths, round_contention: RoundContention, seed: int) -> dict[PairKind, KindShares]:
-    """Return the shares of all kinds of pairs of a round that may share links."""
+    """Return the shares of all kinds of pairs of a round that may share links; ``seed`` is that of the hashes."""
     shares: dict[PairKind, KindShares] = {}
     for component in round_contention.components():
         pair_counts = {
@@ -69,7 +69,7 @@ def kind_shares(paths: FabricPaths, round_contention: RoundContention, seed: int
 
 
 def _sample(paths: FabricPaths, pair_counts: PairCounts, seed: int) -> dict[PairKind, KindShares]:
-    """Return the shares of the pairs of one component, drawn until every kind has enough values."""
+    """Return the shares of the kinds of one component. The hashes are drawn until every kind has enough values."""
     pair_counts = _representative(paths, pair_counts)
     generator = random.Random(seed)  # noqa: S311
     # By kind: the shares of the pairs of one leaf in one draw, which depend on each other.
@@ -88,7 +88,7 @@ def _sample(paths: FabricPaths, pair_counts: PairCounts, seed: int) -> dict[Pair
 
 
 def _representative(paths: FabricPaths, pair_counts: PairCounts) -> PairCounts:
-    """Return all pairs, or those that some pods send if all are too many to be drawn together.
+    """Return all pairs, or only those that some pods send if all are too many to be drawn together.
 
     A receiver in a pod that is left out is replaced by the leaf at the same place in a pod that is kept, never the
     sender's own. So every leaf sends the same flows, and receives as many as it would on average.
@@ -97,6 +97,7 @@ def _representative(paths: FabricPaths, pair_counts: PairCounts) -> PairCounts:
     if all(paths.pod[sender] in kept_pods for sender, _ in pair_counts):
         return pair_counts
     receiver_pods = sorted({paths.pod[receiver] for _, receiver in pair_counts})
+    # The kept pods stand in for those that are left out, in turn.
     stand_ins = sorted(kept_pods)
     kept_counts: dict[Leaves, Counter[PairKind]] = {}
     for (sender, receiver), counts in pair_counts.items():
@@ -106,12 +107,13 @@ def _representative(paths: FabricPaths, pair_counts: PairCounts) -> PairCounts:
             continue
         kept_receiver = receiver
         if sender_pod != receiver_pod:
-            place = receiver_pods.index(receiver_pod)
-            stand_in = stand_ins[place % len(stand_ins)]
+            pod_index = receiver_pods.index(receiver_pod)
+            stand_in = stand_ins[pod_index % len(stand_ins)]
             if stand_in == sender_pod:
-                stand_in = stand_ins[(place + 1) % len(stand_ins)]
+                stand_in = stand_ins[(pod_index + 1) % len(stand_ins)]
             leaves = paths.pod_leaves[stand_in]
-            kept_receiver = leaves[paths.pod_leaves[receiver_pod].index(receiver) % len(leaves)]
+            leaf_index = paths.pod_leaves[receiver_pod].index(receiver)
+            kept_receiver = leaves[leaf_index % len(leaves)]
         kept_counts.setdefault((sender, kept_receiver), Counter()).update(counts)
     return kept_counts
 
@@ -119,8 +121,7 @@ def _representative(paths: FabricPaths, pair_counts: PairCounts) -> PairCounts:
 def _kept_pods(paths: FabricPaths, pair_counts: PairCounts) -> set[int]:
     """Return the pods that stand for all.
 
-    These are the first two, further ones until those kept send `_TOGETHER` flows, and any that has a kind of pairs that
-    those before it do not have.
+    The first two are kept, then more until those kept send `_TOGETHER` flows, then any that adds a kind of pairs.
     """
     kept_pods: set[int] = set()
     kept_kinds: set[PairKind] = set()
@@ -128,8 +129,9 @@ def _kept_pods(paths: FabricPaths, pair_counts: PairCounts) -> set[int]:
     for (sender, _), counts in pair_counts.items():
         pod = paths.pod[sender]
         are_too_few = len(kept_pods) < 2 or flows < _TOGETHER
+        has_new_kind = not counts.keys() <= kept_kinds
         # A kept pod counts with all pairs that it sends.
-        if pod in kept_pods or are_too_few or not counts.keys() <= kept_kinds:
+        if pod in kept_pods or are_too_few or has_new_kind:
             kept_pods.add(pod)
             kept_kinds |= counts.keys()
             flows += sum(kind.queue_pairs * pairs for kind, pairs in counts.items())
@@ -138,19 +140,20 @@ def _kept_pods(paths: FabricPaths, pair_counts: PairCounts) -> set[int]:
 
 def _draw(paths: FabricPaths, pair_counts: PairCounts, generator: random.Random) -> list[PairShare]:
     """Return the share of every pair for one draw of all hashes."""
-    # In flows and capacity a link is numbered 2 n upwards and 2 n + 1 downwards. The NIC ports of a pair count as a
-    # link with a negative number that only its own flows cross.
+    # In flows and capacities link n is 2 n upwards and 2 n + 1 downwards. The NIC ports of a pair count as a link with
+    # a negative number that only its own flows cross.
     flows: list[tuple[int, ...]] = []
-    capacity: dict[int, float] = {}
+    capacities_gbps: dict[int, float] = {}
     pairs: list[tuple[int, PairKind]] = []
     for (sender, receiver), counts in pair_counts.items():
         for kind in chain.from_iterable(repeat(kind, count) for kind, count in counts.items()):
             nic_link = -1 - len(pairs)
-            capacity[nic_link] = kind.line_gbps
+            capacities_gbps[nic_link] = kind.line_gbps
             pairs.append((sender, kind))
             flows.extend((nic_link, *_path(paths, sender, receiver, generator)) for _ in range(kind.queue_pairs))
-    capacity |= {link: paths.speeds_gbps[link >> 1] for link in chain.from_iterable(flows) if link >= 0}
-    rates_gbps = iter(fair_rates(flows, capacity))
+    capacities_gbps |= {link: paths.speeds_gbps[link >> 1] for link in chain.from_iterable(flows) if link >= 0}
+    # The flows of a pair follow one another.
+    rates_gbps = iter(fair_rates(flows, capacities_gbps))
     shares = []
     for leaf, kind in pairs:
         pair_gbps = sum(islice(rates_gbps, kind.queue_pairs))
@@ -159,7 +162,7 @@ def _draw(paths: FabricPaths, pair_counts: PairCounts, generator: random.Random)
 
 
 def _path(paths: FabricPaths, sender: int, receiver: int, generator: random.Random) -> tuple[int, ...]:
-    """Return the links of a flow from leaf to leaf: 2 n for link n upwards, 2 n + 1 downwards."""
+    """Return the links that a flow between two leaves takes by chance: 2 n for link n upwards, 2 n + 1 downwards."""
     # `int(uniform() * len(links))` chooses as `generator.choice` does, in a fraction of its time.
     uniform = generator.random
     links = paths.up[sender]
@@ -177,7 +180,7 @@ def _path(paths: FabricPaths, sender: int, receiver: int, generator: random.Rand
 
 
 def _summary(clusters: Sequence[Sequence[float]]) -> KindShares:
-    """Return the shares of a kind; a cluster has those of the pairs of one leaf in one draw."""
+    """Return the shares of a kind; a cluster has the dependent shares of the pairs of one leaf in one draw."""
     values = sorted(chain.from_iterable(clusters))
     count = len(values)
     # Rounded down to the precision of a sample, which keeps plans short.

@@ -47,9 +47,9 @@ class IncastSenders(NamedTuple):
 
 
 def incast_senders(paths: FabricPaths, device: str, speed_gbps: int) -> IncastSenders:
-    """Return the senders of an incast to a port of ``speed_gbps`` of a switch, each at that speed.
+    """Return how many senders an incast to a port of a switch takes, where port and senders have ``speed_gbps``.
 
-    They are the fewest whose burst is twice Kmin, or fewer if such a burst exceeds the depth at which PFC pauses or a
+    They are the fewest whose burst is twice Kmin, or fewer if their burst exceeds the depth at which PFC pauses or a
     lossy queue drops.
     """
     thresholds = queue_thresholds(paths, device, speed_gbps)
@@ -64,14 +64,14 @@ def incast_senders(paths: FabricPaths, device: str, speed_gbps: int) -> IncastSe
 
 
 def _most_bytes(thresholds: QueueThresholds, senders: int) -> int | None:
-    """Return the bytes from which on PFC pauses ``senders`` to one port, or a lossy queue drops; None if unknown."""
+    """Return the depth at which PFC pauses ``senders`` to one port, or a lossy queue drops; None if it is unknown."""
     if thresholds.pause is None:
         return thresholds.drop_bytes
     return senders * thresholds.pause.congested_bytes(senders)
 
 
 def incast_limits(paths: FabricPaths, pairs: Sequence[NicPair], shares: LimitShares) -> tuple[PairLimits, ...]:
-    """Return the bandwidth limit of each sender of one incast, all to one receiver, in the order of ``pairs``."""
+    """Return the bandwidth limits of the senders of one incast, in the order of ``pairs``, which have one receiver."""
     limits_of_speeds: dict[tuple[int, int], PairLimits] = {}
     limits = []
     for pair in pairs:

@@ -17,8 +17,7 @@ from railweave.acceptance.model import Metric, MetricLimit
 def isolated_limits(paths: FabricPaths, pairs: Sequence[NicPair], shares: LimitShares) -> tuple[PairLimits, ...]:
     """Return the bandwidth limit of each pair of one isolated round, in the order of ``pairs``.
 
-    Pass all tests of the round, because others may share their links. Where a link is slower than the NIC ports, the
-    queue pairs may reach its speed times their number.
+    ``pairs`` are all pairs of the round, because each of them may share links with others.
     """
     kinds = contention(paths, pairs).kinds
     limits = {kind: (_limit(paths, kind, shares),) for kind in dict.fromkeys(kinds)}
@@ -26,6 +25,10 @@ def isolated_limits(paths: FabricPaths, pairs: Sequence[NicPair], shares: LimitS
 
 
 def _limit(paths: FabricPaths, kind: PairKind, shares: LimitShares) -> MetricLimit:
+    """Return the bandwidth limit of the pairs of a kind.
+
+    If links are slower than the NIC ports, a pair expects the speed of as many links as it has queue pairs.
+    """
     # The hash may put each queue pair on a link of its own, or all of them on one.
     slowest_gbps = min((group.slowest_gbps for group, _ in kind.groups), default=kind.line_gbps)
     line_gbps = min(kind.line_gbps, kind.queue_pairs * slowest_gbps)

@@ -41,7 +41,7 @@ class EgressPort(NamedTuple):
 
 
 def latency_limits(paths: FabricPaths, pair: NicPair, message_bytes: int) -> PairLimits:
-    """Return the limits of LATENCY_TYPICAL and LATENCY_P999 in an idle fabric, in us one way.
+    """Return the limits of LATENCY_TYPICAL and LATENCY_P999 of messages in an idle fabric, in us one way.
 
     ``expect`` is a lower bound: a smaller value is invalid.
     """
@@ -57,7 +57,7 @@ def latency_limits(paths: FabricPaths, pair: NicPair, message_bytes: int) -> Pai
 def _limits(
     paths: FabricPaths, sender: NicAttachment, hops: tuple[EgressPort, ...], message_bytes: int
 ) -> Iterator[MetricLimit]:
-    """Yield the limits of LATENCY_TYPICAL and LATENCY_P999 on a path; ``sender`` adds its own cable to the hops."""
+    """Yield the limits of LATENCY_TYPICAL and LATENCY_P999 on a path: the cable of ``sender``, then ``hops``."""
     line_gbps = min(sender.speed_gbps, *(hop.speed_gbps for hop in hops))
     cable_m = sender.length_m + sum(hop.length_m for hop in hops)
     # Switches forward a packet before its end has arrived (cut-through), so its bits count once.
@@ -94,7 +94,7 @@ def _hops(paths: FabricPaths, sender: NicAttachment, receiver: NicAttachment) ->
 
 
 def _port(paths: FabricPaths, switch: int, speed_gbps: int, length_m: int) -> EgressPort:
-    """Return the port of a switch that a cable of this speed and length is in."""
+    """Return the port of a switch with a cable of this speed and length, with the drain times of its queue."""
     key = "egress", switch, speed_gbps, length_m
     if key not in paths.computed:
         marking = queue_thresholds(paths, paths.fabric.switches[switch].name, speed_gbps).marking
@@ -107,6 +107,7 @@ def _port(paths: FabricPaths, switch: int, speed_gbps: int, length_m: int) -> Eg
 
 
 def _uplink(paths: FabricPaths, switch: int) -> CableReach:
+    """Return the slowest speed and the shortest length of a switch's uplinks."""
     key = "uplink", switch
     if key not in paths.computed:
         links = paths.fabric.uplinks_of[paths.fabric.switches[switch].name]

@@ -47,13 +47,17 @@ class LoadedLimits(NamedTuple):
 
 
 def loaded_limits(paths: FabricPaths, pairs: Sequence[NicPair], shares: LimitShares, seed: int) -> LoadedLimits:
-    """Return the limits of a round in which every NIC port sends at most once and receives at most once."""
+    """Return the limits of a round in which every NIC port sends at most once and receives at most once.
+
+    ``shares`` are the shares that fail and warn; ``seed`` is that of the random hashes.
+    """
     round_contention = contention(paths, pairs)
     sampled = kind_shares(paths, round_contention, seed)
     counts = Counter(round_contention.kinds)
     shares_of: dict[PairKind, KindShares] = {}
     contended: dict[PairKind, int] = {}
     for kind, count in counts.items():
+        # A pair that surely gets its whole line rate does not depend on chance.
         if kind.sure_share < 1:
             shares_of[kind] = sampled[kind]
             contended[kind] = count
@@ -67,6 +71,7 @@ def loaded_limits(paths: FabricPaths, pairs: Sequence[NicPair], shares: LimitSha
 
 
 def _pair_limit(paths: FabricPaths, kind: PairKind, sampled: KindShares, shares: LimitShares, seed: int) -> MetricLimit:
+    """Return the bandwidth limit of the pairs of a kind, whose shares of line rate are ``sampled``."""
     payload_gbps = paths.payload.of(kind.line_gbps)
     inputs: Inputs = {"line_gbps": kind.line_gbps, **paths.payload._asdict(), "queue_pairs": kind.queue_pairs}
     if sampled is _WHOLE:
@@ -93,7 +98,7 @@ def _pair_limit(paths: FabricPaths, kind: PairKind, sampled: KindShares, shares:
 def _mean_limit(
     paths: FabricPaths, counts: Mapping[PairKind, int], shares_of: Mapping[PairKind, KindShares], shares: LimitShares
 ) -> MetricLimit:
-    """Return the limit of the mean bandwidth of a round."""
+    """Return the limit of the mean bandwidth of a round, which has ``counts`` tests of each kind."""
     tests = sum(counts.values())
     line_gbps = sum(kind.line_gbps * count for kind, count in counts.items()) / tests
     mean_gbps = sum(kind.line_gbps * count * shares_of[kind].mean for kind, count in counts.items()) / tests
@@ -119,7 +124,7 @@ def _mean_limit(
 
 
 def _below_limit(counts: Mapping[PairKind, int], shares_of: Mapping[PairKind, KindShares]) -> MetricLimit:
-    """Return how many pairs of a round may be below their own ``warn``."""
+    """Return the limit of the number of tests below their own ``warn``; ``counts`` are the tests of each kind."""
     tests = sum(counts.values())
     dispersion = max(shares_of[kind].dispersion for kind in counts)
     # A quantile from few values may lie too high by chance: three standard deviations of its own probability.

@@ -112,7 +112,10 @@ class FabricPaths:
 
 
 def fabric_paths(fabric: Fabric, tool: Tool = Tool.PERFTEST) -> FabricPaths:
-    """Return the paths of a fabric, with the packets that ``tool`` sends."""
+    """Return the paths of a fabric, with the packets that ``tool`` sends.
+
+    Switches have their index in the fabric as numbers, and links between switches theirs among such links.
+    """
     number_of = {switch.name: number for number, switch in enumerate(fabric.switches)}
     nics = {}
     speeds_gbps: list[int] = []
@@ -137,8 +140,8 @@ def fabric_paths(fabric: Fabric, tool: Tool = Tool.PERFTEST) -> FabricPaths:
         if switch.tier.attaches_nodes:
             pod_leaves.setdefault(pod[number], []).append(number)
             continue
-        for link_number, upper in up[number]:
-            to_pod.setdefault((upper, pod[number]), []).append(FarSwitch(link_number, number))
+        for link_number, super_spine in up[number]:
+            to_pod.setdefault((super_spine, pod[number]), []).append(FarSwitch(link_number, number))
     uplinks = [_link_group([speeds_gbps[uplink.link] for uplink in links]) for links in up]
     return FabricPaths(
         fabric=fabric,

@@ -21,10 +21,10 @@ class QueueThresholds(NamedTuple):
 
 
 def queue_thresholds(paths: FabricPaths, device: str, speed_gbps: int) -> QueueThresholds:
-    """Return the thresholds on ports of ``speed_gbps`` of a switch, by the speed alone if no class marks.
+    """Return the thresholds of the tested class on ports of ``speed_gbps`` of a switch.
 
-    They are computed once for a switch, and once for all switches with the same front panel, tier and cable lengths,
-    whose buffers are equal.
+    If no class marks, they follow from the speed alone. They are computed once for a switch, and once for all switches
+    with the same front panel, tier and cable lengths, whose buffers are equal.
     """
     port_key = device, speed_gbps
     if port_key not in paths.computed:

@@ -19,7 +19,7 @@ millions of pairs."""
 
 @lru_cache(maxsize=4096)
 def most_flows(mean: float, probability: float = RARE_FLOWS) -> int:
-    """Return the number of flows on a link that is exceeded with at most ``probability``, for a mean of ``mean``.
+    """Return the number of flows on a link that chance exceeds with at most ``probability``, if the mean is ``mean``.
 
     Hashed flows are independent, so their sum has a smaller tail than the Poisson distribution (Hoeffding 1956, On the
     distribution of the number of successes in independent trials).
@@ -39,16 +39,19 @@ def most_flows(mean: float, probability: float = RARE_FLOWS) -> int:
 def most_below(tests: int, probability: float, dispersion: float = 1.0, improbable: float = IMPROBABLE) -> int:
     """Return the largest number of ``tests`` that chance leaves below a limit, each with ``probability``.
 
-    More of them occur with at most ``improbable``. Tests that share links are not independent: ``dispersion`` is the
-    variance of their count over the binomial one, and they count as groups of that size that fall together.
+    ``improbable`` is the probability with which chance may exceed the number. Tests that share links are not
+    independent: ``dispersion`` is the variance of their count over the binomial one, and they count as groups of this
+    size that are below the limit together.
     """
     groups = ceil(tests / dispersion)
     # P(X > count), from the top down so that small terms are not lost in 1 - P(X <= count).
     tail = 0.0
     # Terms beyond three times the mean and 60 add nothing.
-    for count in range(min(groups, ceil(3 * groups * probability) + 60), 0, -1):
-        ways = lgamma(groups + 1) - lgamma(count + 1) - lgamma(groups - count + 1)
-        tail += exp(ways + count * log(probability) + (groups - count) * log1p(-probability))
+    most_count = min(groups, ceil(3 * groups * probability) + 60)
+    for count in range(most_count, 0, -1):
+        # The logarithm of the binomial coefficient.
+        log_choices = lgamma(groups + 1) - lgamma(count + 1) - lgamma(groups - count + 1)
+        tail += exp(log_choices + count * log(probability) + (groups - count) * log1p(-probability))
         if tail > improbable:
             return min(tests, ceil(count * dispersion))
     return 0

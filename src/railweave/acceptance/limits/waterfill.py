@@ -12,7 +12,10 @@ _EVEN = 1 + 1e-12
 
 
 def fair_rates(flows: Sequence[Sequence[int]], capacity: Mapping[int, float]) -> list[float]:
-    """Return the rate of every flow, in the unit of ``capacity``; a flow is the links that it crosses, at least one."""
+    """Return the max-min fair rate of every flow, in the unit of ``capacity``, which is that of each link.
+
+    A flow is the links that it crosses, at least one.
+    """
     flows_of: dict[int, list[int]] = {}
     for flow, links in enumerate(flows):
         for link in links:

@@ -18,13 +18,17 @@ _LEAST_NODES = 2
 
 
 def operations(fabric: Fabric, most: int) -> tuple[Collective, ...]:
-    """Return the operations that are tested, at most so many."""
+    """Return the operations that a fabric can carry, at most ``most``."""
     possible = _WITHIN_RAILS if fabric.rail_only else _OPERATIONS
     return possible[:most]
 
 
 def collective_groups(fabric: Fabric, gpus_of: Mapping[str, int], scope: TestScope | None) -> Iterator[list[Host]]:
-    """Yield the GPU nodes of each entry of nodes, at least two; with a scope those in it, and as many outside it."""
+    """Yield the GPU nodes of each entry of nodes that has at least two.
+
+    ``gpus_of`` is the number of GPUs of a node, by the name of its entry. With a scope only nodes in it and as many
+    outside it are in a group.
+    """
     hosts = [host for host in fabric.hosts if host.runs_nccl and gpus_of.get(host.kind, 0)]
     for _, hosts_of_kind in groupby(hosts, key=lambda host: host.kind):
         group = list(hosts_of_kind)

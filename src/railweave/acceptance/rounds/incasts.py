@@ -13,18 +13,19 @@ _LEAST_SENDERS = 2
 def incasts(
     lanes: Sequence[Lane], number: int, senders_of: Callable[[Endpoint], int]
 ) -> Iterator[tuple[Endpoint, list[Pair]]]:
-    """Yield the receiver and the pairs of each incast of a round; ``number`` chooses the port of each switch.
+    """Yield the receiver and the pairs of each incast of a round: one for each switch that attaches nodes.
 
-    A port sends to one receiver, and no receiver sends. A switch whose port finds fewer than two senders has no incast.
+    ``number`` chooses the receiving port of each switch, and ``senders_of`` tells how many senders it takes. A port
+    sends to one receiver at most, and no receiver sends. A port that finds fewer than two senders has no incast.
     """
     receivers = [ports[number % len(ports)] for ports in ports_by_switch(lanes).values()]
-    used_ports = {lane.ports[place].nic_port for lane, place in receivers}
-    for lane, place in receivers:
-        receiver = lane.ports[place]
+    used_ports = {lane.ports[index].nic_port for lane, index in receivers}
+    for lane, index in receivers:
+        receiver = lane.ports[index]
         most_senders = senders_of(receiver)
         senders: list[Endpoint] = []
         # Start a stripe further, so that the ports of the receiver's own stripe come last.
-        for sender in _candidates(lanes, lane, place + len(lane.stripes[0])):
+        for sender in _candidates(lanes, lane, index + len(lane.stripes[0])):
             if len(senders) == most_senders:
                 break
             if sender.nic_port not in used_ports and sender.nic_port.node != receiver.nic_port.node:
@@ -45,6 +46,7 @@ def _candidates(lanes: Sequence[Lane], lane: Lane, start: int) -> Iterator[Endpo
 
 
 def _in_circle(lane: Lane, start: int) -> Iterator[Endpoint]:
+    """Yield all ports of a lane, from ``start`` on and then from the first one."""
     count = len(lane.ports)
     for step in range(count):
         yield lane.ports[(start + step) % count]

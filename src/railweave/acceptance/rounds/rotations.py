@@ -37,7 +37,7 @@ class Rotation(NamedTuple):
 
 
 def pairs_of(lanes: Sequence[Lane], rotation: Rotation) -> list[Pair]:
-    """Return senders and receivers of a round: every port is at most one sender and one receiver."""
+    """Return the pairs of a round: every port sends at most once and receives at most once."""
     pairs: list[Pair] = []
     if rotation.kind is RotationKind.RAILS:
         for rails in _rails(lanes):
@@ -57,10 +57,10 @@ def pairs_of(lanes: Sequence[Lane], rotation: Rotation) -> list[Pair]:
 
 
 def steps(kind: RotationKind, count: int, seed: int) -> list[int]:
-    """Return the numbers below ``count`` in the order in which rotations are taken: the middle, then by the seed.
+    """Return the numbers below ``count`` in the order in which rotations are taken: the middle one, then by the seed.
 
     A rotation by half of the stripes crosses most tiers: every pair is of two pods where there are any. Within a stripe
-    it comes last: it pairs ports that send to each other, and the results of such a pair do not show which is slow.
+    it comes last: it pairs ports that send to each other, so the results of a pair do not show which port is slow.
     """
     if count < 1:
         return []
@@ -90,6 +90,7 @@ def rail_steps(lanes: Sequence[Lane]) -> int:
 
 
 def _rotated(ports: Sequence[Endpoint], shift: int) -> Iterator[Pair]:
+    """Yield each port with the one that is ``shift`` further on a circle; a single port has no pair."""
     if len(ports) < 2:
         return
     for index, sender in enumerate(ports):
@@ -97,22 +98,25 @@ def _rotated(ports: Sequence[Endpoint], shift: int) -> Iterator[Pair]:
 
 
 def _stripe_shift(lane: Lane, step: int) -> int:
-    """Return by how many places a rotation moves each port into another stripe.
+    """Return by how many ports a rotation shifts a lane, so that each port is paired with one of another stripe.
 
-    If one stripe has more than half of the ports, that is impossible for all of them, and it moves them by half.
+    If one stripe has more than half of the ports, no shift does that for all of them, and it is half of the ports.
     """
     count = len(lane.ports)
     longest = max(map(len, lane.stripes))
     if count < 2 * longest:
         return max(1, count // 2)
     # A shift from the longest stripe up to all other ports moves every port out of its stripe, whatever the sizes are.
-    most_places = count - longest
+    largest_shift = count - longest
     turns = max(1, len(lane.stripes) - 1)
-    return min(most_places, longest * (1 + step % turns))
+    return min(largest_shift, longest * (1 + step % turns))
 
 
 def _rails(lanes: Sequence[Lane]) -> Iterator[tuple[Lane, ...]]:
-    """Yield the lanes that differ only in their rail, if each rail has its own switches and others join them above."""
+    """Yield groups of lanes that differ only in their rail.
+
+    Each rail of a group has switches of its own, and the rails are of one network, so switches above join them.
+    """
     lanes_of_rails: dict[tuple[object, ...], list[Lane]] = {}
     for lane in lanes:
         if lane.has_rail:
@@ -124,23 +128,29 @@ def _rails(lanes: Sequence[Lane]) -> Iterator[tuple[Lane, ...]]:
 
 
 def _between_rails(rails: Sequence[Lane], step: int) -> Iterator[Pair]:
-    """Yield each port with one of another rail and another node; surplus ports of a longer rail stay idle."""
+    """Yield each port as a sender to a port of another rail and another node.
+
+    Surplus ports of the longer of two rails stay idle.
+    """
     # Consecutive steps change the rail first, so that the middle of all steps is a rotation by half of the stripes.
     turns = len(rails) - 1
     turn = 1 + step % turns
-    for index, lane in enumerate(rails):
-        peers = rails[(index + turn) % len(rails)].ports
+    for rail_index, lane in enumerate(rails):
+        peers = rails[(rail_index + turn) % len(rails)].ports
         count = min(len(lane.ports), len(peers))
         shift = _stripe_shift(lane, step // turns)
-        for place in range(count):
-            sender = lane.ports[place]
-            receiver = peers[(place + shift) % count]
+        for port_index in range(count):
+            sender = lane.ports[port_index]
+            receiver = peers[(port_index + shift) % count]
             if sender.nic_port.node != receiver.nic_port.node:
                 yield sender, receiver
 
 
 def _joined_speeds(lanes: Iterable[Lane]) -> Iterator[Lane]:
-    """Yield lanes joined with those of other speeds, interleaved so that a rotation by half of them mixes speeds."""
+    """Yield each lane joined with the lanes that differ only in their speed.
+
+    Ports are sorted by stripe, whatever their speeds, so that a rotation pairs ports of different speeds.
+    """
     lanes_of_speeds: dict[tuple[object, ...], list[Lane]] = {}
     for lane in lanes:
         key_of_all_speeds = lane.key._replace(speed_gbps=0)
@@ -154,7 +164,7 @@ def _joined_speeds(lanes: Iterable[Lane]) -> Iterator[Lane]:
 def isolated(pairs: Iterable[Pair], most_inside: int = 1) -> list[list[Pair]]:
     """Return the pairs in groups, in each of which a switch has at most one sender and one receiver.
 
-    Pairs within one switch share no link, whatever its hash is: a switch has up to ``most_inside`` of them in a group.
+    Pairs within one switch share no link, whatever its hash is, so a switch may have up to ``most_inside`` in a group.
     """
     groups: list[list[Pair]] = []
     # The first group in which a switch has no sender or receiver yet.
