@@ -28,7 +28,7 @@ class TableReading(NamedTuple):
 
 
 def read_table(rows: Mapping[str, Any]) -> TableReading:
-    """Return the counters of rows; values that are not readings of a counter become None."""
+    """Return the counters of a table's rows, by name; values that are not readings of a counter become None."""
     names = tuple(rows)
     are_objects = set(map(type, rows.values())) <= {dict}
     # All rows have the same counters in the same order, as almost always: the columns are read at once.
@@ -43,8 +43,8 @@ def read_table(rows: Mapping[str, Any]) -> TableReading:
     return TableReading(names, columns, (), broken)
 
 
-def updated_table(earlier: TableReading, places: Sequence[int], rows: Sequence[dict[str, Any]]) -> TableReading | None:
-    """Return a reading with ``rows`` at some places; None if these have other counters than the rest.
+def updated_table(earlier: TableReading, indexes: Sequence[int], rows: Sequence[dict[str, Any]]) -> TableReading | None:
+    """Return the ``earlier`` reading with ``rows`` at ``indexes``, or None if these have other counters than it.
 
     Columns that do not change are shared with the ``earlier`` reading.
     """
@@ -61,10 +61,10 @@ def updated_table(earlier: TableReading, places: Sequence[int], rows: Sequence[d
         if all_rows_changed:
             if column != values:
                 columns[name] = _readable(values)
-        elif tuple(map(column.__getitem__, places)) != values:
+        elif tuple(map(column.__getitem__, indexes)) != values:
             changed = list(column)
-            for place, value in zip(places, _readable(values), strict=True):
-                changed[place] = value
+            for index, value in zip(indexes, _readable(values), strict=True):
+                changed[index] = value
             columns[name] = tuple(changed)
     return earlier._replace(columns=columns)
 
@@ -75,7 +75,7 @@ def _readable_columns(names: Iterable[str], columns: Iterable[tuple[Any, ...]]) 
 
 
 def _readable(column: tuple[Any, ...]) -> Column:
-    """Return a column with None in place of values that are not readings of a counter."""
+    """Return a column with None instead of values that are not readings of a counter."""
     if are_counted(column):
         return column
     return tuple(value if are_counted((value,)) else None for value in column)
@@ -88,9 +88,10 @@ def _is_watermark(name: str) -> bool:
 
 
 def table_growth(before: TableReading, after: TableReading | None, *, booted: bool = False) -> TableGrowth:
-    """Return how much the counters of a table grew; ``booted`` tells that the device restarted them in between.
+    """Return how much the counters of a table grew between two readings of a device.
 
-    ``after`` is None if the later reading does not have the table.
+    ``after`` is None if the later reading does not have the table. With ``booted`` the device has restarted all
+    counters in between, so none has a growth.
     """
     if after is None:
         return TableGrowth((), {}, lost=before.rows)
@@ -98,39 +99,39 @@ def table_growth(before: TableReading, after: TableReading | None, *, booted: bo
     # Readings of a device share the tuple of their rows where the names have not changed.
     rows_are_equal = before.rows is after.rows or before.rows == after.rows
     if not rows_are_equal or after.broken:
-        places = {name: place for place, name in enumerate(after.rows) if name not in after.broken}
-        lost = tuple(name for name in before.rows if name not in places)
-        before = _picked(before, [place for place, name in enumerate(before.rows) if name in places])
-        after = _picked(after, [places[name] for name in before.rows])
+        indexes = {name: index for index, name in enumerate(after.rows) if name not in after.broken}
+        lost = tuple(name for name in before.rows if name not in indexes)
+        before = _rows_at(before, [index for index, name in enumerate(before.rows) if name in indexes])
+        after = _rows_at(after, [indexes[name] for name in before.rows])
     missing: Column = (None,) * len(before.rows)
     if booted:
         return TableGrowth(before.rows, dict.fromkeys(before.columns, missing), before.rows, lost=lost)
     columns: dict[str, Column] = {}
-    fallen_places: set[int] = set()
+    fallen_rows: set[int] = set()
     unchanged: Column = (0,) * len(before.rows)
     for name, column_before in before.columns.items():
         column_after = after.columns.get(name, missing)
         if column_after is column_before and None not in column_before:
             columns[name] = unchanged
         else:
-            columns[name] = _column_growth(column_before, column_after, fallen_places)
-    if not fallen_places:
+            columns[name] = _column_growth(column_before, column_after, fallen_rows)
+    if not fallen_rows:
         return TableGrowth(before.rows, columns, lost=lost)
     falls = _Falls(before, after, columns)
-    for place in sorted(fallen_places):
-        falls.settle(place)
+    for index in sorted(fallen_rows):
+        falls.settle(index)
     settled_columns = {name: tuple(column) for name, column in falls.columns.items()}
     return TableGrowth(before.rows, settled_columns, tuple(falls.restarted), tuple(falls.backwards), lost)
 
 
-def _picked(reading: TableReading, places: Sequence[int]) -> TableReading:
-    """Return some of the rows of a reading."""
-    columns = {name: tuple(column[place] for place in places) for name, column in reading.columns.items()}
-    return TableReading(tuple(reading.rows[place] for place in places), columns)
+def _rows_at(reading: TableReading, indexes: Sequence[int]) -> TableReading:
+    """Return the reading of the rows at ``indexes``, in this order."""
+    columns = {name: tuple(column[index] for index in indexes) for name, column in reading.columns.items()}
+    return TableReading(tuple(reading.rows[index] for index in indexes), columns)
 
 
-def _column_growth(before: Column, after: Column, fallen_places: set[int]) -> Column:
-    """Return how much a counter grew in each row; places at which it fell are added to ``fallen_places``."""
+def _column_growth(before: Column, after: Column, fallen_rows: set[int]) -> Column:
+    """Return how much a counter grew in each row; the indexes of rows in which it fell are added to ``fallen_rows``."""
     try:
         differences = tuple(map(sub, cast("tuple[int, ...]", after), cast("tuple[int, ...]", before)))
         has_fallen = min(differences, default=0) < 0
@@ -140,7 +141,7 @@ def _column_growth(before: Column, after: Column, fallen_places: set[int]) -> Co
         growth = tuple(map(_difference, before, after))
         has_fallen = True
     if has_fallen:
-        fallen_places.update(place for place, grown in enumerate(growth) if grown is not None and grown < 0)
+        fallen_rows.update(index for index, grown in enumerate(growth) if grown is not None and grown < 0)
     return growth
 
 
@@ -160,15 +161,15 @@ class _Falls:
         self.restarted: list[str] = []
         self.backwards: list[str] = []
 
-    def settle(self, place: int) -> None:
-        """Correct the columns at the place of a row."""
-        row = self.before.rows[place]
-        before = _row(self.before, place)
-        after = _row(self.after, place)
+    def settle(self, index: int) -> None:
+        """Correct the growth in the row at ``index``, and note whether it restarted or a counter went backwards."""
+        row = self.before.rows[index]
+        before = _counters_of(self.before, index)
+        after = _counters_of(self.after, index)
         if row_has_restarted(before, after):
             self.restarted.append(row)
             for column in self.columns.values():
-                column[place] = None
+                column[index] = None
             return
         for name, value in before.items():
             if after.get(name, value) >= value:
@@ -176,15 +177,15 @@ class _Falls:
             delta = counter_delta(name, value, after[name])
             if delta.answer is Answer.INVALID:
                 self.backwards.append(f"{row} {name}")
-                self.columns[name][place] = None
+                self.columns[name][index] = None
             else:
-                self.columns[name][place] = delta.grown
+                self.columns[name][index] = delta.grown
 
 
-def _row(reading: TableReading, place: int) -> dict[str, int]:
+def _counters_of(reading: TableReading, index: int) -> dict[str, int]:
     row: dict[str, int] = {}
     for name, column in reading.columns.items():
-        value = column[place]
+        value = column[index]
         if value is not None:
             row[name] = value
     return row

@@ -40,7 +40,7 @@ def read_counter_file(data: bytes) -> CounterFile | str:
 
 
 def _counter_file(document: Any, tables: Mapping[str, TableReading]) -> CounterFile | str:
-    """Return a document with its parsed tables as a reading, or a sentence why it has none."""
+    """Return a document with its parsed ``tables`` as a reading, or a sentence why it has none."""
     if not isinstance(document, dict):
         return "has no counters: expected an object with `device`, `at` and `ports` or `nics`"
     if document.get("error"):
@@ -94,7 +94,10 @@ class FileReader:
         return self._reading
 
     def _find_rows(self) -> None:
-        """Store what each piece ends with, if the file ends with its tables, as `acceptance run` writes it."""
+        """Store the sections of the file and the row that each piece ends with.
+
+        There are no rows if the file does not end with its tables, as `acceptance run` writes it.
+        """
         self._sections = []
         self._rows = []
         if isinstance(self._reading, str):
@@ -114,7 +117,10 @@ class FileReader:
         return head.strip(b', :{"') == section.table.encode()
 
     def _updated(self, pieces: list[bytes]) -> CounterFile | None:
-        """Return a reading from the pieces that changed, or None if they no longer end with the same rows."""
+        """Return the reading of the new pieces, of which only those that changed are parsed.
+
+        Returns None if they no longer end with the same rows, or have other counters.
+        """
         if isinstance(self._reading, str):
             return None
         # A file whose pieces were not understood has no rows here (`_find_rows`).
@@ -140,7 +146,10 @@ class FileReader:
         return updated
 
     def _row_texts(self, pieces: Sequence[bytes], changed: Sequence[int]) -> list[bytes]:
-        """Return the texts of the rows that the changed pieces end with; none if a text between tables changed."""
+        """Return the texts of the rows that the ``changed`` pieces end with; none if a text between tables changed.
+
+        ``changed`` has the indexes of the pieces, in ascending order.
+        """
         texts = list(map(pieces.__getitem__, changed))
         for section in self._sections:
             index = bisect_left(changed, section.start)
@@ -159,15 +168,18 @@ class FileReader:
     def _updated_tables(
         self, earlier: CounterFile, changed: Sequence[int], rows: Sequence[Any]
     ) -> Mapping[str, TableReading]:
-        """Return the tables with the rows of the changed pieces; none if these have other counters than before."""
+        """Return the tables of ``earlier`` with new ``rows``; none if a row has other counters than before.
+
+        ``changed`` has the index of the piece of each row, in ascending order.
+        """
         tables = dict(earlier.tables)
         for section in self._sections:
             first = bisect_left(changed, section.start)
             end = bisect_left(changed, section.end)
             if first == end:
                 continue
-            places = [piece - section.start for piece in changed[first:end]]
-            table = updated_table(tables[section.table], places, rows[first:end])
+            indexes = [piece - section.start for piece in changed[first:end]]
+            table = updated_table(tables[section.table], indexes, rows[first:end])
             if table is None:
                 return {}
             tables[section.table] = table

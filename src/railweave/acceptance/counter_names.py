@@ -109,7 +109,7 @@ _PRIORITY = re.compile(r"(?<=PFC_)\d(?=_)|(?<=prio)\d(?=_)|(?<=_pri)\d$")
 
 @cache
 def counter_bits(name: str) -> int:
-    """Return the width at which a counter wraps: 32 for the queue counters of mlx5, else 64."""
+    """Return the width in bits at which a counter wraps: 32 for the queue counters of mlx5, else 64."""
     if _BITS_32.match(name):
         return 32
     return 64

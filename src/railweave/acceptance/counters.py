@@ -42,7 +42,7 @@ class CountedRounds(NamedTuple):
 
 
 def counted_rounds(root: Path, plan: AcceptancePlan, rounds: Collection[str] | None = None) -> CountedRounds:
-    """Return the rounds of ``plan`` (or ``rounds`` of it) that have counters below ``root``."""
+    """Return the rounds of ``plan`` that have counters below ``root``; ``rounds`` limits them to some round ids."""
     folders: dict[str, str] = {}
     for planned_round in plan.rounds:
         folder = f"{root}/counters/{planned_round.id}"
@@ -56,7 +56,7 @@ def counted_rounds(root: Path, plan: AcceptancePlan, rounds: Collection[str] | N
 
 
 def read_counters(root: Path, plan: AcceptancePlan, rounds: Collection[str] | None = None) -> Iterator[DeviceCounters]:
-    """Yield the counters of devices in the rounds of ``plan`` (or ``rounds`` of it) that have any below ``root``."""
+    """Yield the counters of all devices in the rounds that `counted_rounds` returns, device by device."""
     files = counted_rounds(root, plan, rounds)
     yield from files.read(files.devices)
 
@@ -80,11 +80,14 @@ class _DeviceRound:
         self.diagnostics: list[Diagnostic] = []
 
     def read(self, reader: FileReader) -> DeviceCounters:
-        """Return the counters; ``reader`` has read the files of the device up to this round."""
+        """Return the counters, or a value with ``unread`` if a file is missing or unreadable.
+
+        ``reader`` has read the files of the device up to this round.
+        """
         before = self._file("before", reader)
         after = self._file("after", reader)
         if isinstance(before, str) or isinstance(after, str):
-            reasons = "; ".join(text for text in (before, after) if isinstance(text, str))
+            reasons = "; ".join(reason for reason in (before, after) if isinstance(reason, str))
             return DeviceCounters(self.round, self.device, {}, unread=reasons, folder=self.folder)
         growth = self._growth(before, after)
         return DeviceCounters(
@@ -109,7 +112,7 @@ class _DeviceRound:
         return reading
 
     def _growth(self, before: CounterFile, after: CounterFile) -> dict[str, TableGrowth]:
-        """Return the growth of every table, and report rows that restarted, went backwards or disappeared."""
+        """Return the growth of every table by its name; reports rows that restarted, went backwards or disappeared."""
         booted = before.boot != after.boot
         tables: dict[str, TableGrowth] = {}
         for table in TABLES:
@@ -140,17 +143,22 @@ class _DeviceRound:
 
 
 def round_diagnostics(counters: Sequence[DeviceCounters]) -> Iterator[Diagnostic]:
-    """Yield diagnostics of the counters of all devices in a round; rules are not judged where there is an error."""
+    """Yield the diagnostics of the counters of all devices in one round.
+
+    They are those of each device, wrong clocks, and one for all devices whose counters are missing. No rule is judged
+    in a round with an error.
+    """
     for device in counters:
         yield from device.diagnostics
     yield from _clock_errors([device for device in counters if not device.unread])
     reason_of = {device.device: device.unread for device in counters if device.unread}
     if reason_of:
-        devices, reasons = tuple(reason_of), tuple(reason_of.values())
+        devices = tuple(reason_of)
+        first_reason = reason_of[devices[0]]
         message = f"counters of {counted(len(devices), 'device')} are missing in round {counters[0].round}"
         yield warning(
             "RW927",
-            f"{message}: {_few(list(devices))} ({reasons[0]})",
+            f"{message}: {_few(list(devices))} ({first_reason})",
             Where(counters[0].folder),
             devices=devices,
             fix="read them before and after each round; rules that need them are not judged",
@@ -158,13 +166,16 @@ def round_diagnostics(counters: Sequence[DeviceCounters]) -> Iterator[Diagnostic
 
 
 def _clock_errors(counters: Sequence[DeviceCounters]) -> Iterator[Diagnostic]:
+    """Yield an error for each device whose clock went backwards, or differs from that of most devices."""
     for device in counters:
         if device.seconds <= 0:
             message = f"{device.device} was read after round {device.round} at an earlier time than before it"
             yield _error("RW926", message, device, "set the clock (NTP), and repeat the round")
+    if not counters:
+        return
     starts = sorted(device.began for device in counters)
+    median_start = starts[len(starts) // 2]
     for device in counters:
-        median_start = starts[len(starts) // 2]
         late_s = device.began - median_start
         if abs(late_s) > _CLOCK_TOLERANCE_S:
             message = (
@@ -180,6 +191,7 @@ def _error(code: str, message: str, counters: DeviceCounters, fix: str) -> Diagn
 
 
 def _few(names: list[str]) -> str:
+    """Return the first three names, and how many more there are."""
     if len(names) > 3:
         return f"{', '.join(names[:3])} and {len(names) - 3:,} more"
     return ", ".join(names)

@@ -21,12 +21,12 @@ _PLAUSIBLE = {32: 2**31, 64: 2**56}
 
 
 def counter_delta(name: str, before: int, after: int) -> CounterDelta:
-    """Return how much a counter grew.
+    """Return how much a counter grew, and whether it wrapped (WRAP) or fell without a wrap (INVALID).
 
     For a watermark that is the value after, because its device keeps the maximum.
     """
-    meaning = counter_name(name)
-    if meaning is not None and meaning.meaning in WATERMARKS:
+    entry = counter_name(name)
+    if entry is not None and entry.meaning in WATERMARKS:
         return CounterDelta(after, Answer.OK)
     if after >= before:
         return CounterDelta(after - before, Answer.OK)
@@ -38,7 +38,8 @@ def counter_delta(name: str, before: int, after: int) -> CounterDelta:
 def _has_wrapped(name: str, before: int, after: int) -> bool:
     """Tell whether a counter that fell passed its last value and grew by a plausible number."""
     bits = counter_bits(name)
-    return before < 1 << bits and after + (1 << bits) - before < _PLAUSIBLE[bits]
+    values = 1 << bits
+    return before < values and after + values - before < _PLAUSIBLE[bits]
 
 
 def row_has_restarted(before: Mapping[str, int], after: Mapping[str, int]) -> bool:
@@ -53,8 +54,8 @@ def row_has_restarted(before: Mapping[str, int], after: Mapping[str, int]) -> bo
     counters = 0
     for name, value_before in before.items():
         value_after = after.get(name)
-        meaning = counter_name(name)
-        is_watermark = meaning is not None and meaning.meaning in WATERMARKS
+        entry = counter_name(name)
+        is_watermark = entry is not None and entry.meaning in WATERMARKS
         if value_before == 0 or value_after is None or is_watermark:
             continue
         counters += 1
@@ -64,7 +65,7 @@ def row_has_restarted(before: Mapping[str, int], after: Mapping[str, int]) -> bo
 
 
 def integers_of(row: Any) -> dict[str, int] | None:
-    """Return the values of a row that are counters (`are_counted`), or None if the row is not an object."""
+    """Return the values of a row that are readings of counters (`are_counted`), or None if it is not an object."""
     if not isinstance(row, dict):
         return None
     if are_counted(row.values()):

@@ -194,7 +194,7 @@ def _nic_port_json(nic_port: NicPort) -> dict[str, Any]:
 def read_plan(folder: Path) -> ReadPlan:
     """Return the plan in ``folder``.
 
-    Raises UsageError if there is none, RefusedError if its file is not an acceptance plan of this version.
+    Raises UsageError if its file cannot be read, and RefusedError if it is not an acceptance plan of this version.
     """
     path = folder / PLAN_FILE
     try:
@@ -213,7 +213,7 @@ def parse_plan(content: bytes, file: str) -> AcceptancePlan:
     """
     document = _object_of(content, file)
     try:
-        plan = _plan(document)
+        plan = _plan_of(document)
         _check_references(plan)
     except InvalidValueError as exc:
         line, column = position(content.decode(), exc.place)
@@ -222,6 +222,7 @@ def parse_plan(content: bytes, file: str) -> AcceptancePlan:
 
 
 def _object_of(content: bytes, file: str) -> dict[str, Any]:
+    """Return the JSON object in ``content``; raises RefusedError if it is not a plan of this version."""
     try:
         document = orjson.loads(content)
     except orjson.JSONDecodeError as exc:
@@ -249,9 +250,11 @@ def _refused(message: str, file: str, line: int = 1, column: int = 1) -> Refused
     return RefusedError([error("RW901", message, Where(file, line, column), fix=fix)])
 
 
-def _plan(document: Mapping[str, Any]) -> AcceptancePlan:
-    lists = (*_ROWS, "tests")
-    head = _read(_Head, {key: value for key, value in document.items() if key not in lists}, ())
+def _plan_of(document: Mapping[str, Any]) -> AcceptancePlan:
+    """Return the plan in a document; raises InvalidValueError with the place of the first wrong value."""
+    list_keys = (*_ROWS, "tests")
+    head_members = {key: value for key, value in document.items() if key not in list_keys}
+    head = _read(_Head, head_members, ())
     rows = {key: tuple(_read_rows(key, kind, document)) for key, kind in _ROWS.items()}
     return AcceptancePlan(
         fabric=head.fabric,
@@ -266,7 +269,10 @@ def _plan(document: Mapping[str, Any]) -> AcceptancePlan:
 
 
 def _read_tests(document: Mapping[str, Any]) -> Iterator[PlannedTest]:
-    """Yield the tests; equal limits are one object, and so are equal words, which would otherwise fill a gigabyte."""
+    """Yield the tests of a document.
+
+    Equal limits are one object, and so are equal words of commands, which would otherwise fill a gigabyte.
+    """
     limits_of_text: dict[bytes, tuple[MetricLimit, ...]] = {}
     rows: Iterable[PlannedTest] = _read_rows("tests", tuple[PlannedTest, ...], document)
     for index, (row, value) in enumerate(zip(rows, document["tests"], strict=True)):
@@ -279,7 +285,10 @@ def _read_tests(document: Mapping[str, Any]) -> Iterator[PlannedTest]:
 
 
 def _read_argv(value: object, at: Place) -> dict[str, tuple[str, ...]]:
-    """Return the words of each node. They are checked here, because millions of words take pydantic several seconds."""
+    """Return the words of each node's command; raises InvalidValueError if ``value`` has another form.
+
+    They are checked here, because millions of words take pydantic several seconds.
+    """
     if not isinstance(value, dict):
         raise InvalidValueError(at, "expected an object with a list of words for each node")
     argv = {}
@@ -292,7 +301,10 @@ def _read_argv(value: object, at: Place) -> dict[str, tuple[str, ...]]:
 
 
 def _read_rows(key: str, kind: Any, document: Mapping[str, Any]) -> Iterator[Any]:
-    """Yield the rows of a list of the document, which are read block by block as tuples of type ``kind``."""
+    """Yield the rows of the list ``key`` of a document; ``kind`` is the type of the list, which is read in blocks.
+
+    Raises InvalidValueError if there is no such list, or if a row is not of its type.
+    """
     values = document.get(key)
     if not isinstance(values, list):
         raise InvalidValueError((key,), "expected a list")
@@ -304,7 +316,10 @@ def _read_rows(key: str, kind: Any, document: Mapping[str, Any]) -> Iterator[Any
 
 
 def _renamed(key: str, value: object, index: int) -> dict[str, Any]:
-    """Return a row under the names of the fields of its type; a test without its `argv` and `limits`."""
+    """Return a row with the names of its type's fields as keys; a test has an empty `argv` and no `limits`.
+
+    Raises InvalidValueError if the row is not an object, or if a test has both or neither of `to` and `group`.
+    """
     if not isinstance(value, dict):
         raise InvalidValueError((key, index), "expected an object")
     row: dict[str, Any] = dict(value)
@@ -321,26 +336,27 @@ def _renamed(key: str, value: object, index: int) -> dict[str, Any]:
     return row
 
 
-def _read(kind: Any, value: Any, at: Place, start: int = 0) -> Any:
-    """Return ``value``, which is at a place of the document, as type ``kind``.
+def _read(kind: Any, value: Any, value_place: Place, start: int = 0) -> Any:
+    """Return ``value`` as type ``kind``; ``value_place`` is where it is in the document.
 
-    For a block of rows ``at`` is the key of their list, and ``start`` the index of the first one. Raises
+    For a block of rows ``value_place`` is the key of their list, and ``start`` the index of the first one. Raises
     InvalidValueError with the place in the document.
     """
     try:
         return read_text(kind, orjson.dumps(value))
     except InvalidValueError as exc:
-        place = (*at, *_place_in_document(at, exc.place, start))
+        place = (*value_place, *_place_in_document(value_place, exc.place, start))
         raise InvalidValueError(place, exc.parts[0].message) from None
 
 
-def _place_in_document(at: Place, place: Place, start: int) -> Iterator[str | int]:
-    """Yield the parts of a place within a block of rows, as the document counts and names them."""
-    is_block = len(at) == 1
+def _place_in_document(value_place: Place, place: Place, start: int) -> Iterator[str | int]:
+    """Yield the parts of a place within a value of `_read`, with the index and the keys that the document has there."""
+    # Only the place of a list of rows is a single key.
+    is_block = len(value_place) == 1
     if not is_block or not place:
         yield from place
         return
-    (key,) = at
+    (key,) = value_place
     index, *fields = place
     yield start + int(index)
     name_of = {field: name for name, field in _RENAMED.get(str(key), {}).items()}

@@ -48,11 +48,11 @@ _PERFTEST_PROTOCOL = (5, 6)
 def read_results(
     root: Path, plan: AcceptancePlan, *, processes: int | None = None
 ) -> tuple[tuple[NodeResult, ...], tuple[Diagnostic, ...]]:
-    """Return the results below ``root/results`` by test and node, and what is wrong with them.
+    """Return the results below ``root/results``, in the order of tests and nodes, and diagnostics of them.
 
-    A result of another plan, of an unknown test or node or in a version that nobody has checked is left out. Each test
-    without a result of a node that measures is an error. ``processes`` is by default one for each core, and one where
-    there are few tests.
+    Results of another plan, of an unknown test or node, and of a version whose output is unknown are left out. A test
+    without a result of a node that measures is an error. ``processes`` is how many read the files, by default one for
+    each core, or a single one for few tests.
     """
     folder = f"{root}/results"
     plan_sha256 = _sha256_of_plan(root)
@@ -82,14 +82,14 @@ def _sha256_of_plan(root: Path) -> str:
 
 
 def measuring_nodes(test: PlannedTest) -> tuple[str, ...]:
-    """Return the nodes of which one must have a result: the sender, or any of a group (rank 0 prints)."""
+    """Return the nodes that may have the result of a test: its sender, or each node of a group (rank 0 prints it)."""
     if test.group:
         return tuple(dict.fromkeys(member.node for member in test.group))
     return (test.sender.node,)
 
 
 def read_meta(data: bytes) -> ResultMeta | None:
-    """Return the content of a meta file, None if it is not a JSON object; members of a wrong type count as missing."""
+    """Return the content of a meta file, or None if it is no JSON object. Members of a wrong type count as missing."""
     try:
         document = orjson.loads(data)
     except ValueError:
@@ -144,7 +144,7 @@ class _ToolFile(NamedTuple):
 
 
 class _FolderReader:
-    """Reads the results of one test after the other; results that cannot be judged are complained about."""
+    """Reads the results of one test after the other, and collects complaints about those that cannot be judged."""
 
     def __init__(self, folder: str, plan_sha256: str) -> None:
         self.folder = folder
@@ -163,12 +163,12 @@ class _FolderReader:
         """Add the results and complaints of a reader of later tests."""
         self.results += other.results
         self.without_meta += other.without_meta
-        for complaint, places in other.complaints.items():
-            self.complaints.setdefault(complaint, []).extend(places)
+        for complaint, subjects in other.complaints.items():
+            self.complaints.setdefault(complaint, []).extend(subjects)
             self.paths.setdefault(complaint, other.paths[complaint])
 
     def _read_test(self, test: PlannedTest) -> None:
-        """Add the results of all nodes of a test, and complain about what is missing, foreign or contradictory."""
+        """Add the results of all nodes of a test, and a complaint about each that is missing or cannot be judged."""
         folder = f"{self.folder}/{test.id}"
         members = {member.node for member in (test.sender, test.receiver, *test.group) if member is not None}
         results = []
@@ -203,7 +203,7 @@ class _FolderReader:
         return meta
 
     def _belongs_to_plan(self, tool_file: _ToolFile, meta: ResultMeta | None, meta_path: str, where: str) -> bool:
-        """Tell whether a result is one of this plan, and of a version whose output is known."""
+        """Tell whether a result is one of this plan, and of a version whose output is known; complains if it is not."""
         versions = [str(tool_file.reading.values.get("tool_version", ""))]
         if meta is not None:
             versions.append(meta.tool_version)
@@ -219,7 +219,10 @@ class _FolderReader:
         return True
 
     def _checked_reading(self, tool_file: _ToolFile, meta: ResultMeta | None, node: str, where: str) -> ToolReading:
-        """Return the reading of a node; complains if it has no usable value, or if the tool ended with an error."""
+        """Return the reading of a node; complains if it has no usable value, or if the tool ended with an error.
+
+        A value of a tool that ended with an error is returned as an error.
+        """
         reading = _own_part(tool_file.reading, node)
         message = "; ".join(reading.remarks) or f"the result is {reading.answer}: its file was cut short"
         if not reading.format:
@@ -234,7 +237,7 @@ class _FolderReader:
         return reading
 
     def _check_clocks(self, test: str, results: list[NodeResult]) -> None:
-        """Report nodes whose times of one test do not overlap, although they ran it together."""
+        """Complain about a test whose nodes ran it together, but at different times by their clocks."""
         metas = [result.meta for result in results if result.meta is not None]
         starts = [meta.started for meta in metas if meta.started is not None]
         ends = [meta.ended for meta in metas if meta.ended is not None]
@@ -248,15 +251,18 @@ class _FolderReader:
         self.paths.setdefault(complaint, path)
 
     def diagnostics(self, plan: AcceptancePlan) -> Iterator[Diagnostic]:
-        """Yield one diagnostic for each complaint, after a look for results of tests that are not in the plan."""
+        """Yield a diagnostic for each complaint, and a warning if meta files are missing.
+
+        Directories of tests that are not in the plan are complaints, too.
+        """
         planned = {test.id for test in plan.tests}
         names = os.listdir(self.folder) if os.path.isdir(self.folder) else []
         for name in sorted(names):
             if name not in planned:
                 complaint = _Complaint("RW921", "results of no test of the plan", "judge them beside their own plan")
                 self._add(complaint, name, f"{self.folder}/{name}")
-        for complaint, places in self.complaints.items():
-            message = f"{complaint.message}: {first_few(places)}"
+        for complaint, subjects in self.complaints.items():
+            message = f"{complaint.message}: {first_few(subjects)}"
             yield error(complaint.code, message, Where(self.paths[complaint]), fix=complaint.fix)
         if self.without_meta:
             message = f"{self.without_meta:,} results have no meta file: their plan, time and version are unknown"
@@ -271,7 +277,7 @@ def _reading(path: str) -> ToolReading:
 
 
 def _files_of_nodes(folder: str) -> dict[str, list[str]]:
-    """Return the paths of the result files in a test's directory by node, sorted; meta files are left out."""
+    """Return the paths of the result files in a test's directory, by node; meta files are left out."""
     try:
         names = sorted(os.listdir(folder))
     except OSError:
@@ -286,7 +292,10 @@ def _files_of_nodes(folder: str) -> dict[str, list[str]]:
 
 
 def _best_file(files: Iterable[_ToolFile]) -> _ToolFile:
-    """Return the file with a value, JSON before text; files of one node that differ are ambiguous."""
+    """Return the best of the files of one node: one with a value rather than one without, then JSON rather than text.
+
+    If files have values that differ, its reading is ambiguous.
+    """
     best, *further_files = sorted(files, key=_preference)
     for file in further_files:
         if file.reading.answer is Answer.OK and _differ(best.reading, file.reading):
@@ -297,13 +306,17 @@ def _best_file(files: Iterable[_ToolFile]) -> _ToolFile:
 
 
 def _preference(file: _ToolFile) -> tuple[bool, bool, str]:
+    """Return the key that sorts the best file first."""
     has_no_value = file.reading.answer is not Answer.OK
     is_text = ".json" not in file.path
     return has_no_value, is_text, file.path
 
 
 def _own_part(reading: ToolReading, node: str) -> ToolReading:
-    """Return the values of ``node`` where a launcher has collected those of several hosts in one file."""
+    """Return the reading of ``node`` from a file in which a launcher has collected several hosts, else the reading.
+
+    There the name of each value begins with that of its host.
+    """
     hosts = reading.values.get("hosts")
     if not isinstance(hosts, tuple) or node not in hosts:
         return reading
@@ -313,7 +326,7 @@ def _own_part(reading: ToolReading, node: str) -> ToolReading:
 
 
 def _is_unusable(reading: ToolReading) -> bool:
-    """Tell whether a file is cut short, has mixed results or an impossible value."""
+    """Tell whether a file was cut short, has an impossible value, or has none that can be told from others."""
     if reading.answer is Answer.AMBIGUOUS:
         # A value whose unit was derived can be judged.
         return "avg_Gbps" not in reading.values
@@ -324,9 +337,9 @@ _DIFFERENCE = 0.01
 
 
 def _differ(first: ToolReading, second: ToolReading) -> bool:
-    """Tell whether two readings have different rates under one name, by more than the programs round them."""
-    shared = [name for name in first.values.keys() & second.values.keys() if "gbps" in name.casefold()]
-    for name in shared:
+    """Tell whether two readings have different rates of one name; what programs round (`_DIFFERENCE`) is ignored."""
+    shared_rates = [name for name in first.values.keys() & second.values.keys() if "gbps" in name.casefold()]
+    for name in shared_rates:
         left = first.values[name]
         right = second.values[name]
         if not isinstance(left, float) or not isinstance(right, float):

@@ -13,10 +13,10 @@ _BYTES = (CounterMeaning.SENT_BYTES, CounterMeaning.RECEIVED_BYTES)
 
 
 def link_loads(case: Case) -> LinkLoads:
-    """Return the highest load that each link had in a round, as a share of its bandwidth, by its lower end.
+    """Return the highest load that each link had in any round, as a share of its bandwidth, by its lower end.
 
-    Both ends count the bytes of both directions, and the highest of the four counters is taken. Links that no end
-    counted are left out.
+    Both ends count the bytes of both directions, and the largest of these four counters is taken. Links that neither
+    end counted are left out.
     """
     index = case.index
     loads: dict[PortEnd, float] = {}

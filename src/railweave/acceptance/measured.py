@@ -8,15 +8,15 @@ from railweave.acceptance.readings import Answer, Scalar, ToolReading
 
 
 def measured_value(reading: ToolReading, metric: Metric, test: PlannedTest) -> float | Answer:
-    """Return the value of ``metric`` at the planned message size, in the unit of the metric, or the answer instead.
+    """Return the value of ``metric`` at the planned message size, in the unit of the metric, or why there is none.
 
-    A derived unit counts (perftest before 24.01 writes none), a peak never. For a collective the slower of out of place
-    and in place counts, without the time of its steps if the reading has several sizes. A reading that lacks the
-    planned size is not measured.
+    A value with a derived unit counts (perftest before 24.01 writes no unit), a peak does not. A collective has two
+    values, out of place and in place, and the slower one counts, without the time of its steps if the reading has
+    several sizes. A reading without the planned size is not measured.
     """
     if reading.answer not in {Answer.OK, Answer.AMBIGUOUS}:
         return reading.answer
-    # InfiniBand, and READ with its whole round trips, are other tests than the planned one.
+    # The plan has neither InfiniBand nor READ, whose latency is a whole round trip.
     if reading.values.get("link") == "IB" or reading.values.get("round_trip"):
         return Answer.NOT_MEASURED
     values = _values_at_size(reading, metric, test.message_bytes)
@@ -36,14 +36,15 @@ _NAMES = {
     Metric.LATENCY_TYPICAL: ("t_typical_us",),
     Metric.BUS_BANDWIDTH: ("busbw_GBps", "busbw_GBps_oop", "busbw_GBps_ip"),
 }
-_PLACES = ("_oop", "_ip")
+# A collective writes its result out of place, into another buffer, or in place.
+_BUFFER_SUFFIXES = ("_oop", "_ip")
 _BUS_AT_SIZE = re.compile(r"busbw_GBps_at_(\d+)(_oop|_ip)?")
 
 
 def _large_message_bus(reading: ToolReading, test: PlannedTest) -> float:
-    """Return the bus bandwidth without the time of the steps of a collective, 0 if it cannot be fitted.
+    """Return the bus bandwidth of a collective without the time of its steps, or 0 if it cannot be fitted.
 
-    The limit is that of an endless message; in a large group the steps count for large messages, too.
+    The limit is for an endless message. In a large group the steps take time even for large messages.
     """
     slowest_at_size: dict[int, float] = {}
     for name, value in reading.values.items():
@@ -73,17 +74,18 @@ def _values_at_size(reading: ToolReading, metric: Metric, size: int) -> list[flo
 
 
 def _at_size(reading: ToolReading, name: str, size: int) -> float | None:
-    """Return the value of ``name`` at a message size, or None: by the name with the size, or by the file's only size.
+    """Return the value of ``name`` at a message size, or None if the reading has none.
 
-    ``busbw_GBps_ip`` is ``busbw_GBps_at_8589934592_ip`` there.
+    A reading of several sizes has the size in the name: ``busbw_GBps_ip`` is ``busbw_GBps_at_8589934592_ip`` there. A
+    reading of one size has the name itself.
     """
     stem = name
-    place = ""
-    for suffix in _PLACES:
-        if name.endswith(suffix):
-            stem = name.removesuffix(suffix)
-            place = suffix
-    value: Scalar | None = reading.values.get(f"{stem}_at_{size}{place}")
+    suffix = ""
+    for buffer_suffix in _BUFFER_SUFFIXES:
+        if name.endswith(buffer_suffix):
+            stem = name.removesuffix(buffer_suffix)
+            suffix = buffer_suffix
+    value: Scalar | None = reading.values.get(f"{stem}_at_{size}{suffix}")
     if value is None and reading.values.get("size") == size:
         value = reading.values.get(name)
     if isinstance(value, int | float) and not isinstance(value, bool):
