@@ -66,7 +66,7 @@ class StoredBlock:
 
 
 def stored_block(answer: NodeAnswer, block: str) -> StoredBlock | None:
-    """Return what a node stored of a block; None if it stored nothing."""
+    """Return what a node stored of a block, from the lines of its answer about it; None if there are none."""
     lines = (answer.document.get("blocks") or {}).get(block)
     if not isinstance(lines, list):
         return None
@@ -92,7 +92,11 @@ def _stored_test(line: Mapping[str, Any]) -> StoredTest:
 
 
 def not_started(block: str, started: Mapping[str, NodeAnswer], answers: Mapping[str, NodeAnswer]) -> dict[str, str]:
-    """Return why nodes did not start a block; one whose answer was lost may have started all the same."""
+    """Return why nodes did not start a block, by node.
+
+    ``started`` are the answers to its start, ``answers`` those to the fetch after it. A node whose first answer was
+    lost has started nevertheless if it stored something of the block.
+    """
     idle = {}
     for node, answer in started.items():
         if answer.error and stored_block(answers[node], block) is None:
@@ -101,7 +105,7 @@ def not_started(block: str, started: Mapping[str, NodeAnswer], answers: Mapping[
 
 
 def rebooted(prepared: Mapping[str, NodeAnswer], answers: Mapping[str, NodeAnswer]) -> dict[str, str]:
-    """Return the nodes that have booted since they were prepared, with that as the reason why tests did not run."""
+    """Return the nodes that have booted since they were prepared, each with the reason why its tests did not run."""
     nodes = {}
     for node, answer in answers.items():
         boot_before = prepared[node].document.get("boot")
@@ -111,7 +115,7 @@ def rebooted(prepared: Mapping[str, NodeAnswer], answers: Mapping[str, NodeAnswe
 
 
 def unfinished_rounds(block: str, answers: Mapping[str, NodeAnswer]) -> dict[str, str]:
-    """Return the rounds of a block in which tools did not run or failed, each with the first reason."""
+    """Return the rounds of a block in which a tool did not run or failed, each with the first reason."""
     reasons: dict[str, str] = {}
     for node, answer in answers.items():
         stored = stored_block(answer, block) or StoredBlock()
@@ -133,7 +137,10 @@ def wrong_clocks(answers: Mapping[str, NodeAnswer]) -> dict[str, str]:
 def tests_without_tools(
     tests: Iterable[PlannedTest], answers: Mapping[str, NodeAnswer], unusable: Mapping[str, str]
 ) -> dict[str, str]:
-    """Return why tests cannot run: a node that is ``unusable``, a tool that is missing or of an unknown version."""
+    """Return why tests cannot run, by test id: a node is ``unusable``, or its tool is missing or of an unknown version.
+
+    ``answers`` are those of the nodes when they were prepared, and ``unusable`` is the reason by node.
+    """
     refused: dict[str, str] = {}
     for test in tests:
         for node in members_of(test):
@@ -145,7 +152,7 @@ def tests_without_tools(
 
 
 def _missing_tool(test: PlannedTest, node: str, answer: NodeAnswer) -> str:
-    """Return why a node cannot run its command of a test, empty if it can or has none."""
+    """Return why a node cannot run its command of a test; empty if it can, or if it has none."""
     words = test.argv.get(node)
     if words is None:
         return ""

@@ -88,7 +88,7 @@ timeout -k 5 @BOUND@ @WORDS@ >results/@TEST@/@NODE@.txt 2>&1
 
 
 def forms_of(read: ReadPlan) -> dict[str, str]:
-    """Return the scripts and the list of tests by file name."""
+    """Return the contents of the scripts and of their list of tests, by file name."""
     plan = read.plan
     tests = {test.id: test for test in plan.tests}
     pair_rounds = [planned.id for planned in plan.rounds if any(tests[test].receiver for test in planned.tests)]
@@ -100,23 +100,24 @@ def forms_of(read: ReadPlan) -> dict[str, str]:
         # Twice the plan's time, because a scheduler takes longer to start a round.
         "MINUTES": str(2 * plan.duration_s // _MINUTE_S + 1),
     }
-    slurm_values = {**values, "COLLECTIVES": "".join(_collectives(plan, by_srun=True))}
-    mpirun_values = {**values, "COLLECTIVES": "".join(_collectives(plan, by_srun=False))}
+    slurm_values = {**values, "COLLECTIVES": "".join(_collective_lines(plan, by_srun=True))}
+    mpirun_values = {**values, "COLLECTIVES": "".join(_collective_lines(plan, by_srun=False))}
     return {
         "node.sh": _filled(_NODE, {"SHA256": read.sha256}),
         "slurm.sbatch": _filled(_SLURM, slurm_values),
         "mpirun.sh": _filled(_MPIRUN, mpirun_values),
-        "tests.tsv": "".join(_rows(plan, tests)),
+        "tests.tsv": "".join(_test_lines(plan, tests)),
     }
 
 
 def _filled(text: str, values: Mapping[str, str]) -> str:
+    """Return ``text`` with each ``@NAME@`` replaced by the value of its name."""
     for name, value in values.items():
         text = text.replace(f"@{name}@", value)
     return text
 
 
-def _rows(plan: AcceptancePlan, tests: Mapping[str, PlannedTest]) -> Iterator[str]:
+def _test_lines(plan: AcceptancePlan, tests: Mapping[str, PlannedTest]) -> Iterator[str]:
     """Yield a line for each node of each pair: round, test, node, serve or send, bound in seconds, words."""
     for planned in plan.rounds:
         bound_s = planned.seconds + _MARGIN_S
@@ -128,7 +129,7 @@ def _rows(plan: AcceptancePlan, tests: Mapping[str, PlannedTest]) -> Iterator[st
                 yield "\t".join(fields) + "\n"
 
 
-def _collectives(plan: AcceptancePlan, *, by_srun: bool) -> Iterator[str]:
+def _collective_lines(plan: AcceptancePlan, *, by_srun: bool) -> Iterator[str]:
     """Yield the lines of the script that run each collective, by srun or by mpirun."""
     seconds_of_round = {planned.id: planned.seconds for planned in plan.rounds}
     for test in plan.tests:

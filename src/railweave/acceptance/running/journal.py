@@ -26,7 +26,7 @@ class AcceptanceJournal:
         self._now = now
 
     def add(self, event: str, **members: Any) -> None:
-        """Append a line; raises RailweaveError."""
+        """Append a line with the time, ``event`` and ``members``; raises RailweaveError if it cannot be written."""
         data = json.dumps({"at": round(self._now(), 3), "event": event, **members}).encode() + b"\n"
         try:
             append_line(self.path, data)
@@ -34,15 +34,15 @@ class AcceptanceJournal:
             raise RailweaveError(cannot_write(self.path, fault)) from fault
 
     def lines(self) -> list[dict[str, Any]]:
-        """Return the lines that can be read; none without a journal."""
+        """Return the lines of the journal that are JSON objects; none if there is no journal."""
         try:
             data = self.path.read_bytes()
         except OSError:
             return []
         lines = []
-        for text in data.split(b"\n"):
+        for raw_line in data.split(b"\n"):
             try:
-                line = json.loads(text)
+                line = json.loads(raw_line)
             except ValueError:
                 continue
             if isinstance(line, dict):
@@ -90,7 +90,7 @@ class AcceptanceProgress:
         return sorted(block for block, owing in self.stored.items() if node not in owing)
 
     def take(self, line: Mapping[str, Any]) -> None:
-        """Add a line of the journal; a line of an unknown form is ignored."""
+        """Update the progress by a line of the journal; a line of an unknown form is ignored."""
         match line:
             case {"event": "run", "plan_sha256": str(digest), "limit": str(limit)}:
                 self.plan_sha256 = digest

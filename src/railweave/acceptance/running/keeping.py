@@ -49,10 +49,14 @@ class BlockResults:
         return [node for node, answer in self.answers.items() if answer.error]
 
     def write(self, round_id: str, number: int) -> None:
-        """Write outputs and counters of the round with that number in the block; raises RailweaveError."""
+        """Write the outputs and counters of a round; ``number`` is its index in the block.
+
+        Raises RailweaveError if a file cannot be written.
+        """
         for node, stored in self.stored.items():
             if stored is None:
                 continue
+            # The reading after a round is that before the next one.
             if number in stored.readings:
                 self.files.write_counters(round_id, "before", node, stored.readings[number])
             if number + 1 in stored.readings:
@@ -64,14 +68,14 @@ class BlockResults:
                     self.files.write_test(node, test, str(versions.get(words[0]) or ""))
 
     def without_result(self, tests: Iterable[str]) -> Iterator[tuple[str, str]]:
-        """Yield the tests that did not run, each with the reason; a test that failed did run."""
+        """Yield each of ``tests`` that has no result, with the reason. A test that failed has one."""
         for test in tests:
             reason = self._no_result_reason(self.tests[test])
             if reason:
                 yield test, reason
 
     def _no_result_reason(self, test: PlannedTest) -> str:
-        """Return why a test has no result, with the node at fault; empty if it has one."""
+        """Return the node without a result of a test and its reason; empty if the test has its results."""
         nodes = [name for name in members_of(test) if name in test.argv]
         # Nodes that were cut short first: failures of the other nodes follow from that.
         for node in sorted(nodes, key=lambda name: name not in self.cut_short):
@@ -81,11 +85,11 @@ class BlockResults:
         return ""
 
     def _missing_on(self, node: str, test: PlannedTest) -> str:
-        """Return why a node has no result of a test, empty if it has one."""
+        """Return why a node has no result of a test; empty if it has one."""
         stored = self.stored.get(node)
         if stored is None:
+            # A result that was fetched before is a file here.
             if self.files.has_test(test.id, node):
-                # It was fetched before.
                 return ""
             return self.cut_short.get(node, "it has no results")
         stored_test = next((candidate for candidate in stored.tests if candidate.test == test.id), None)
@@ -99,7 +103,10 @@ class BlockResults:
         return ""
 
     def without_counters(self, tests: Iterable[str], round_id: str, number: int) -> Iterator[tuple[str, str]]:
-        """Yield the tests with a node that lacks its counters before or after the round, each with the reason."""
+        """Yield each of ``tests`` with a node that lacks its counters before or after the round, with the reason.
+
+        ``number`` is the index of the round in the block.
+        """
         uncounted_nodes = self._uncounted_nodes(round_id, number)
         for test in tests:
             for node in members_of(self.tests[test]):

@@ -28,7 +28,7 @@ def state_remarks(answers: Mapping[str, NodeAnswer], tests: Iterable[PlannedTest
 
 
 def _gid_index(tests: Iterable[PlannedTest]) -> str:
-    """Return the GID index that tests state, empty where perftest takes one itself."""
+    """Return the GID index that the commands of tests state; empty if perftest chooses one itself."""
     for test in tests:
         for words in test.argv.values():
             if words and words[0].startswith("ib_") and "-x" in words:
@@ -45,6 +45,7 @@ def _remarks(document: Mapping[str, Any], gid_index: str) -> Iterator[str]:
 
 
 def _nic_remarks(name: str, nic: Mapping[str, Any], gid_index: str) -> Iterator[str]:
+    """Yield the remarks on a NIC: a slow PCIe slot, redirected peer-to-peer traffic, or a GID of another type."""
     width = str(nic.get("current_link_width") or "")
     max_width = str(nic.get("max_link_width") or "")
     if width and max_width and width != max_width:

@@ -27,7 +27,10 @@ def members_of(test: PlannedTest) -> tuple[str, ...]:
 
 
 def limited_rounds(plan: AcceptancePlan, nodes: Collection[str]) -> tuple[AcceptanceRound, ...]:
-    """Return the rounds with the tests whose nodes are all among ``nodes``; rounds without any are left out."""
+    """Return the rounds of a plan with only those tests whose nodes are all among ``nodes``.
+
+    Rounds without such a test are left out.
+    """
     allowed_nodes = set(nodes)
     allowed_tests = {test.id for test in plan.tests if allowed_nodes.issuperset(members_of(test))}
     rounds = []
@@ -52,7 +55,7 @@ def parts_of(tests: Iterable[PlannedTest]) -> dict[str, list[NodePart]]:
 
 
 def srun_words(words: Sequence[str]) -> tuple[str, ...]:
-    """Return the words of a collective for srun, from those for mpirun; empty if they are not mpirun's."""
+    """Return the command of a collective for srun, made from that for mpirun; empty if it is no command of mpirun."""
     if not words or words[0] != "mpirun":
         return ()
     hosts: list[str] = []
@@ -78,7 +81,7 @@ def srun_words(words: Sequence[str]) -> tuple[str, ...]:
 
 
 def programs_of(tests: Iterable[PlannedTest]) -> tuple[str, ...]:
-    """Return the programs of tests whose version a node is asked for; collectives print theirs."""
+    """Return the programs of tests whose version nodes are asked for. Collectives print their version themselves."""
     programs = {words[0] for test in tests if test.receiver is not None for words in test.argv.values()}
     return tuple(sorted(programs))
 
@@ -99,7 +102,7 @@ def block_work(
     tests: Mapping[str, PlannedTest],
     nodes: Collection[str],
 ) -> dict[str, dict[str, Any]]:
-    """Return the document of each of ``nodes`` for a block; nodes without a test read their counters alone."""
+    """Return the work document of each of ``nodes`` for a block; a node without a test only reads its counters."""
     documents: dict[str, dict[str, Any]] = {}
     for node in nodes:
         documents[node] = {"version": NODE_PROGRAM_VERSION, "plan": plan_sha256, "block": block, "rounds": []}

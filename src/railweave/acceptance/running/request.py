@@ -57,7 +57,10 @@ class RunRequest:
 
 
 def refused_progress(progress: AcceptanceProgress, sha256: str, limit: str, *, resume: bool) -> str:
-    """Return why a run may not begin where earlier ones came to ``progress``; empty if it may."""
+    """Return why a run may not begin after the ``progress`` of earlier ones; empty if it may.
+
+    ``sha256`` is that of the plan to run, ``limit`` and ``resume`` are the options of the run.
+    """
     if not progress.plan_sha256:
         return ""
     if progress.plan_sha256 != sha256:

@@ -96,25 +96,28 @@ class AcceptanceRunner:
         self._leave_out({node: answer.error for node, answer in self.prepared.items() if answer.error})
         self._leave_out(wrong_clocks(self.prepared))
         for block in self.progress.incomplete:
-            self._keep(block, self.prepared)
+            self._store_results(block, self.prepared)
         return self.prepared
 
     def _planned(self) -> list[PlannedTest]:
         return [self.tests[test] for planned in self.request.rounds for test in planned.tests]
 
     def _leave_out(self, nodes: Mapping[str, str]) -> None:
-        """Leave out nodes, and the tests that they take part in."""
+        """Leave out ``nodes``, which have their reasons, and the tests that they take part in."""
         self.unusable.update(nodes)
         self.problems.update(nodes)
         self.refused = tests_without_tools(self._planned(), self.prepared, self.unusable)
 
-    def _measured_pace(self, *, repeats: bool = False) -> Pace:
-        """Return the pace by what readings of counters took on nodes, and now take on switches."""
+    def _measure_pace(self, *, repeats: bool = False) -> Pace:
+        """Return the pace of rounds, after reading the counters of the switches once; ``repeats`` allows more time."""
         poll_s = _POLL_INTERVALS * self.poll_s * self.request.factor
         return self._pace(repeats=repeats)._replace(poll_s=round(poll_s, 2))
 
     def _pace(self, *, repeats: bool) -> Pace:
-        """Return the pace without the time of polls; of a simulated fabric by how slow the machine is."""
+        """Return the pace without the time of polls, from how long devices take to read their counters.
+
+        For simulated nodes it follows from how slow the machine is; there ``repeats`` doubles all times and ``lead_s``.
+        """
         switch_s = self.timely.measure(self.clock.now(), patient=repeats)
         if self.request.slowness is not None:
             slowness = self.request.slowness()
@@ -129,29 +132,33 @@ class AcceptanceRunner:
         return pace_of(self.request.factor, max(node_s, switch_s), [answer.offset_s for answer in answers])
 
     def _request(self, node: str) -> dict[str, Any]:
-        nics = self.interfaces.get(node, ())
-        has = self.progress.delivered_by(node)
-        # A run that began anew has blocks of the same names: a node drops those that this journal lacks.
-        blocks = list(self.progress.blocks)
-        return {"plan": self.request.read.sha256, "blocks": blocks, "has": has, "nics": nics, "programs": ()}
+        """Return the members that every request to a node has."""
+        return {
+            "plan": self.request.read.sha256,
+            # A run that began anew has blocks of the same names: a node drops those that this journal lacks.
+            "blocks": list(self.progress.blocks),
+            "has": self.progress.delivered_by(node),
+            "nics": self.interfaces.get(node, ()),
+            "programs": (),
+        }
 
     # Rounds
 
     def run(self) -> RunSummary:
-        """Carry out what is left of the plan; returns with ``interrupted`` after an interrupt."""
+        """Carry out what is left of the plan, and return its summary; an interrupt ends it with ``interrupted`` set."""
         self._note("run", plan_sha256=self.request.read.sha256, limit=self.request.limit)
         interrupted = False
         try:
-            self.pace = self._measured_pace()
-            for rounds in split_rounds(self._left(), self.pace):
-                self._block(rounds)
+            self.pace = self._measure_pace()
+            for rounds in split_rounds(self._rounds_to_run(), self.pace):
+                self._run_block(rounds)
             # Rounds that were disturbed or not read in time are repeated once.
-            to_repeat = self._to_repeat()
-            if to_repeat:
+            rounds_to_repeat = self._rounds_to_repeat()
+            if rounds_to_repeat:
                 self.timely.read_all_again()
-                self.pace = self._measured_pace(repeats=True)
-                for rounds in split_rounds(to_repeat, self.pace):
-                    self._block(rounds)
+                self.pace = self._measure_pace(repeats=True)
+                for rounds in split_rounds(rounds_to_repeat, self.pace):
+                    self._run_block(rounds)
             self._clear_nodes()
         except KeyboardInterrupt:
             interrupted = True
@@ -189,23 +196,23 @@ class AcceptanceRunner:
             return _LATE
         return "its round did not run"
 
-    def _left(self) -> list[AcceptanceRound]:
+    def _rounds_to_run(self) -> list[AcceptanceRound]:
         """Return the rounds that are not done, without the tests that cannot run."""
-        left = []
+        rounds = []
         for planned in self.request.rounds:
             tests = tuple(test for test in planned.tests if test not in self.refused)
             not_run = self.progress.not_run.get(planned.id)
             # Without results of the round all of its tests are missing.
             lacks_results = not_run is None or bool(not_run.keys() - self.refused.keys())
             if tests and lacks_results:
-                left.append(planned._replace(tests=tests))
-        return left
+                rounds.append(planned._replace(tests=tests))
+        return rounds
 
-    def _to_repeat(self) -> list[AcceptanceRound]:
-        return [planned for planned in self._left() if planned.id in self.progress.repeated]
+    def _rounds_to_repeat(self) -> list[AcceptanceRound]:
+        return [planned for planned in self._rounds_to_run() if planned.id in self.progress.repeated]
 
-    def _block(self, rounds: Sequence[AcceptanceRound]) -> None:
-        """Carry out rounds as a block, store their results, and note which rounds are to be repeated."""
+    def _run_block(self, rounds: Sequence[AcceptanceRound]) -> None:
+        """Carry out rounds as a block, store their results, and note which rounds to repeat."""
         block = f"b{len(self.progress.blocks) + 1}"
         for planned in rounds:
             # Also of tests that cannot run any more: their results have no counters of this attempt.
@@ -221,7 +228,7 @@ class AcceptanceRunner:
         answers = self._fetched(nodes)
         idle = not_started(block, start_answers, answers)
         self.problems.update(idle)
-        self._keep(block, answers, idle)
+        self._store_results(block, answers, idle)
         # A node that does not answer would delay the start of all others.
         self._leave_out({node: answer.error for node, answer in answers.items() if answer.error})
         # Nobody has checked the settings with which it came back: `--resume` does.
@@ -250,7 +257,7 @@ class AcceptanceRunner:
         return answers
 
     def _repeat_without(self, rounds: Sequence[AcceptanceRound], idle: Mapping[str, str]) -> None:
-        """Note the rounds of a block whose tests lacked a node that did not start it."""
+        """Mark for repetition the rounds of a block whose tests lacked a node that did not start it."""
         for planned in rounds:
             idle_members = sorted(self._members(planned.id) & idle.keys())
             if idle_members and self._may_repeat(planned.id):
@@ -258,7 +265,8 @@ class AcceptanceRunner:
                 self._note("repeat", round=planned.id, why=f"{node}: {idle[node]}")
 
     def _repeat_unfinished(self, block: str, answers: Mapping[str, NodeAnswer]) -> None:
-        """Note the rounds in which tools failed, if one machine simulates all nodes: it may have been too slow."""
+        """Mark for repetition the rounds of simulated nodes in which tools failed."""
+        # Only a machine that simulates all nodes may have been too slow for the tools.
         if self.request.slowness is None:
             return
         for round_id, why in unfinished_rounds(block, answers).items():
@@ -300,7 +308,7 @@ class AcceptanceRunner:
         self._note("after", block=block, round=round_id, read=was_read_before and readings is not None)
 
     def _switch_counters(self, deadline: float) -> Mapping[str, Any] | None:
-        """Return the counters of the switches; None if one came after ``deadline``, and the round does not count."""
+        """Return the counters of the switches by name; None if one came after ``deadline`` and the round is lost."""
         return self.timely.read(self.clock.now(), deadline)
 
     def _write_switches(self, round_id: str, when: str, readings: Mapping[str, Any] | None) -> None:
@@ -315,7 +323,7 @@ class AcceptanceRunner:
     # Results
 
     def _fetched(self, nodes: Iterable[str]) -> dict[str, NodeAnswer]:
-        """Return what the nodes stored of a block that has ended."""
+        """Return the answers of the nodes about a block that has ended; nodes that fail are asked again."""
         # Their clocks may be late by what the rounds allow for, and the last counters are read after the end.
         self.clock.sleep(self.pace.start_s + self.pace.read_s)
         answers: dict[str, NodeAnswer] = {}
@@ -329,8 +337,13 @@ class AcceptanceRunner:
                 break
         return answers
 
-    def _keep(self, block: str, answers: Mapping[str, NodeAnswer], idle: Mapping[str, str] | None = None) -> None:
-        """Write what nodes stored of a block, and note why tests of its rounds do not count."""
+    def _store_results(
+        self, block: str, answers: Mapping[str, NodeAnswer], idle: Mapping[str, str] | None = None
+    ) -> None:
+        """Write what nodes stored of a block, and note why tests of its rounds do not count and which to repeat.
+
+        ``idle`` is why nodes did not start the block.
+        """
         results = BlockResults(
             block=block, answers=answers, prepared=self.prepared, files=self.files, tests=self.tests, idle=idle or {}
         )
@@ -365,7 +378,7 @@ class AcceptanceRunner:
         return {node for test in self.tests_of[round_id] for node in members_of(self.tests[test])}
 
     def _repeat_disturbed(self, rounds: Sequence[AcceptanceRound]) -> None:
-        """Note the rounds of a block in which somebody else used the fabric."""
+        """Mark for repetition the rounds of a block in which somebody else used the fabric."""
         names = {planned.id for planned in rounds}
         plan = self.request.read.plan
         results, _ = read_results(self.request.folder, plan)
@@ -382,11 +395,11 @@ class AcceptanceRunner:
         self.show("ending the tests that run")
         answers = self.nodes.ask("stop", {node: self._request(node) for node in nodes})
         for block in self.progress.unfetched:
-            self._keep(block, answers)
+            self._store_results(block, answers)
 
     def _clear_nodes(self) -> None:
-        """Let the nodes remove the results that are stored here; what one of them keeps, the next run removes."""
-        # A run that found nothing to do has prepared the nodes all the same.
+        """Let the nodes remove the results that are stored here. A node that fails to is cleared by the next run."""
+        # A run that had nothing to do still clears the nodes that it has prepared.
         if self.progress.stored == self.stored_before and not self.prepared:
             return
         nodes = [node for node in self.request.nodes if node not in self.unusable]
@@ -396,6 +409,7 @@ class AcceptanceRunner:
     # The journal
 
     def _note(self, event: str, **members: Any) -> None:
+        """Append a line to the journal, and update the progress by it."""
         self.journal.add(event, **members)
         self.progress.take({"event": event, **members})
 

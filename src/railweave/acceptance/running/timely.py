@@ -28,9 +28,10 @@ class TimelySwitches:
         self._left_out: set[str] = set()
 
     def measure(self, now: float, *, patient: bool = False) -> float:
-        """Read the switches, and return the seconds that the slowest took.
+        """Read the switches, and return the seconds that the slowest took; 0 if none answered.
 
-        Switches that are far slower than most are left out, unless ``patient``: few rounds are repeated for them.
+        Switches that are far slower than most are left out from now on. With ``patient`` none is, as for the few rounds
+        that are repeated.
         """
         readings = self._switches.read([name for name in self._names if name not in self._left_out])
         seconds_of = {}
@@ -53,26 +54,29 @@ class TimelySwitches:
         return max(seconds for seconds in seconds_of.values() if seconds <= limit_s)
 
     def read(self, now: float, deadline: float) -> Mapping[str, Any] | None:
-        """Return the counters of the switches by name; None if one came after ``deadline``, in Unix seconds."""
+        """Return the counters of the switches by name; None if one came after ``deadline``, in Unix seconds.
+
+        Notes the problems of switches, and leaves out those that are late too often.
+        """
         if now > deadline:
             return None
         readings = self._switches.read([name for name in self._names if name not in self._left_out])
         for name, reading in readings.items():
             if reading.error:
                 self._problems[name] = reading.error
-        late = {name: reading for name, reading in readings.items() if reading.answered > deadline}
-        if late:
-            self._note_late(late, len(readings), now)
+        late_readings = {name: reading for name, reading in readings.items() if reading.answered > deadline}
+        if late_readings:
+            self._note_late(late_readings, len(readings), now)
             return None
         return {name: reading.counters for name, reading in readings.items() if not reading.error}
 
-    def _note_late(self, late: Mapping[str, SwitchReading], count: int, began: float) -> None:
+    def _note_late(self, late_readings: Mapping[str, SwitchReading], count: int, began: float) -> None:
         """Count late readings, and leave out switches that were late too often; ``count`` switches were read."""
-        most_were_late = 2 * len(late) > count
+        most_were_late = 2 * len(late_readings) > count
         if most_were_late and count > 1:
             # The controller is slow, not a switch.
             return
-        for name, reading in late.items():
+        for name, reading in late_readings.items():
             self._lateness[name] += 1
             if reading.error:
                 # The session of a switch that does not answer may hang as long each time.

@@ -54,7 +54,7 @@ class TimedRound(NamedTuple):
 
 
 def split_rounds(rounds: Sequence[AcceptanceRound], pace: Pace) -> list[tuple[AcceptanceRound, ...]]:
-    """Return the rounds in blocks of about the same length, at most two unless a round is longer than a block."""
+    """Return the rounds in blocks of about the same length: at most two, unless a round is longer than a block."""
     total_s = sum(_length_s(planned, pace) for planned in rounds)
     block_s = max(BLOCK_S, total_s / _BLOCKS)
     blocks: list[list[AcceptanceRound]] = []
@@ -82,6 +82,7 @@ def round_times(rounds: Iterable[AcceptanceRound], start: float, pace: Pace) -> 
 
 
 def _length_s(planned: AcceptanceRound, pace: Pace) -> float:
+    """Return the seconds of a round, from the reading before it until the next one can start."""
     starting_s = 2 * len(planned.tests) * pace.program_s
     return pace.read_s + pace.start_s + planned.seconds * pace.factor + pace.end_s + starting_s + pace.poll_s
 
