@@ -23,10 +23,11 @@ class CollectiveRow(NamedTuple):
 
 
 def collective_values(rows: Sequence[CollectiveRow]) -> tuple[Answer, dict[str, Scalar]]:
-    """Return the answer and values of ``rows``.
+    """Return the answer and the values of the rows of a file.
 
-    ``busbw_GBps_at_SIZE_oop`` (``_ip`` in place) is that of the slowest cycle; a slow cycle is never averaged away. A
-    file with one size has the same values without ``_at_SIZE``, and one with one size and place also without the place.
+    ``busbw_GBps_at_SIZE_oop`` (``_ip`` in place) is that of the slowest cycle, so that a slow cycle is never averaged
+    away. A file with one size has the same values without ``_at_SIZE``, and one with one size and place also without
+    the place.
     """
     groups: dict[tuple[int, str], list[CollectiveRow]] = defaultdict(list)
     for row in rows:
@@ -64,7 +65,7 @@ def _answer(rows: Sequence[CollectiveRow]) -> Answer:
 
 
 def _group_values(rows: list[CollectiveRow], size: str, place: str, *, several_cycles: bool) -> dict[str, Scalar]:
-    """Return the values of all cycles of one size and place; ``size`` and ``place`` end their names."""
+    """Return the values of all cycles of one size and place; their names end with ``size`` and ``place``."""
     values: dict[str, Scalar] = {}
     rates = [row.busbw for row in rows if row.busbw is not None and row.busbw >= 0]
     times = [row.time_us for row in rows if row.time_us is not None]

@@ -45,14 +45,14 @@ _MISSING = object()
 
 
 def read_documents(text: str) -> Documents:
-    """Return the values of a text. If its end is missing, the last value is left out: it may be incomplete."""
+    """Return the values of a text. If its end is missing, the last scalar is left out, because it may be cut."""
     try:
         return Documents((json.loads(text, object_pairs_hook=_unique),))
     except (ValueError, RecursionError):
         reader = _RelaxedReader()
         for match in _PART.finditer(text):
-            part = match[1].strip()
-            if not reader.takes(part):
+            can_go_on = reader.take(match[1].strip())
+            if not can_go_on:
                 break
         return reader.end()
 
@@ -72,7 +72,8 @@ class _RelaxedReader:
     """Builds values from tokens with a stack of its own, so that no nesting is too deep for it."""
 
     def __init__(self) -> None:
-        self.done: list[object] = []
+        # The values whose end was read.
+        self.finished: list[object] = []
         # The open containers, and for each the key of its next value, None in a list and before the key.
         self.stack: list[dict[str, object] | list[object]] = []
         self.keys: list[str | None] = []
@@ -83,7 +84,7 @@ class _RelaxedReader:
         self.cut = False
         self.mixed = False
 
-    def takes(self, part: str) -> bool:
+    def take(self, part: str) -> bool:
         """Take the next part; return False if nothing after it can be read."""
         # A quote alone begins a text that has no end.
         if part in {'"', "'"} or len(self.stack) > _DEEPEST:
@@ -103,7 +104,7 @@ class _RelaxedReader:
         return True
 
     def _open(self, part: str) -> None:
-        """Begin an object or a list; a value right before it lacks its delimiter."""
+        """Begin an object or a list. A value right before it lacks its delimiter, so the text is mixed."""
         self.mixed |= self.pending is not _MISSING
         self.pending = _MISSING
         self.keys.append(None)
@@ -119,10 +120,10 @@ class _RelaxedReader:
         if self.stack:
             self.pending = container
         else:
-            self.done.append(container)
+            self.finished.append(container)
 
     def _scalar(self, part: str) -> None:
-        """Make a text, number or word the pending value."""
+        """Make a text, number or word the pending value. A pending one lacks its delimiter, so the text is mixed."""
         self.mixed |= self.pending is not _MISSING
         self.word = part.strip("\"'")
         is_quoted = part[0] in "\"'"
@@ -136,7 +137,10 @@ class _RelaxedReader:
             self.pending = value
 
     def _store_pending(self) -> None:
-        """Add the pending value, if any, to the innermost container; without a new key it is left out."""
+        """Add the pending value, if any, to the innermost container.
+
+        In an object a value without a new key is left out, and the text is mixed.
+        """
         if self.pending is _MISSING or not self.stack:
             return
         container = self.stack[-1]
@@ -151,7 +155,7 @@ class _RelaxedReader:
         self.pending = _MISSING
 
     def end(self) -> Documents:
-        """Return the values; containers without an end have the members before the cut."""
+        """Return the values of the text. Containers without an end have the members before the cut."""
         self.cut |= bool(self.stack)
         # The end of a scalar may be missing; a container is pending once its end was read.
         if not isinstance(self.pending, dict | list):
@@ -159,7 +163,7 @@ class _RelaxedReader:
         while self.stack:
             self._store_pending()
             self._close()
-        return Documents(tuple(self.done), strict=False, cut=self.cut, mixed=self.mixed)
+        return Documents(tuple(self.finished), strict=False, cut=self.cut, mixed=self.mixed)
 
 
 def objects(value: object) -> list[dict[str, Any]]:

@@ -21,6 +21,7 @@ def matches(documents: Documents) -> bool:
 def read(documents: Documents) -> ToolReading:
     """Read a report. The rates of a run that ended early do not count."""
     report = documents.first
+    # With --json-stream each member of the report is an event.
     if "event" in report:
         report = {str(event.get("event")): event.get("data") for event in documents.rows}
     elif not documents.is_single:
@@ -35,10 +36,10 @@ def read(documents: Documents) -> ToolReading:
         return reading(FORMAT, answer, values, [f"iperf3 says: {str(report['error'])[:200]}"])
     if documents.cut or not end:
         return reading(FORMAT, Answer.INCOMPLETE, values, ["the file was cut short: it has no end"])
-    rates = [number(value) for name, value in values.items() if name.endswith("received_bps")]
-    if any(not rate or rate < 0 for rate in rates):
+    received_bps = [number(value) for name, value in values.items() if name.endswith("received_bps")]
+    if any(not rate or rate < 0 for rate in received_bps):
         return reading(FORMAT, Answer.NOT_MEASURED, values, ["the receiver counted nothing"])
-    if not rates:
+    if not received_bps:
         return reading(FORMAT, Answer.INVALID, values, ["there is no rate that can be true"])
     return reading(FORMAT, Answer.OK, values)
 
@@ -61,7 +62,7 @@ def _values(start: dict[str, Any], end: dict[str, Any]) -> dict[str, Scalar]:
 
 
 def _sums(end: dict[str, Any], prefix: str, suffix: str) -> dict[str, Scalar]:
-    """Return the sums of one direction, whose members end with ``suffix``, with names that start with ``prefix``."""
+    """Return the sums of one direction; the names of its members end with ``suffix``, ours start with ``prefix``."""
     sent = _object(end.get(f"sum_sent{suffix}"))
     received = _object(end.get(f"sum_received{suffix}"))
     # Old releases have only one sum for UDP: the sent bytes, and the losses that the receiver counted.

@@ -52,7 +52,7 @@ def text_matches(text: str) -> bool:
 
 
 def read_text(text: str) -> ToolReading:
-    """Read the table of a run; several tables are those of ranks that never met, or of several runs."""
+    """Read the table of a run. Several tables are those of ranks that never met, or of several runs: none is read."""
     text = "".join(by_host(text, "# ").values())
     remarks = [*lines_with(text, "NCCL WARN")[:5], *lines_with(text, *_FAULTS, "# error:")[:5]]
     ranks = _RANK.findall(text)
@@ -98,19 +98,19 @@ def _head_values(text: str) -> dict[str, Scalar]:
 
 
 def _read_table(text: str, header: re.Match[str], values: dict[str, Scalar], remarks: list[str]) -> list[Answer]:
-    """Add the values and remarks of a table and of the lines below it, and return their answers."""
+    """Add the values of a table and of the lines below it to ``values``, and remarks on them; return their answers."""
     names = header.group().replace("cputime", "time").replace("timestamp", "").split()
     rows: list[CollectiveRow] = []
     broken_sizes = []
     # rccl-tests -N repeats all sizes; each repetition is a cycle.
     has_cycles = "# Testing " in text
     cycle_of_size: Counter[str] = Counter()
-    for cells, has_blank_half in _rows(text[header.end() :]):
+    for cells, has_blank_half in _table_rows(text[header.end() :]):
         size = cells[0]
-        row_measurements = _row(cells, names, is_in_place=has_blank_half or "out-of-place" not in text)
-        if not row_measurements:
+        measurements = _measurements(cells, names, is_in_place=has_blank_half or "out-of-place" not in text)
+        if not measurements:
             broken_sizes.append(size)
-        rows += [measurement._replace(cycle=cycle_of_size[size]) for measurement in row_measurements]
+        rows += [measurement._replace(cycle=cycle_of_size[size]) for measurement in measurements]
         if has_cycles:
             cycle_of_size[size] += 1
     answer, collective = collective_values(rows)
@@ -121,9 +121,10 @@ def _read_table(text: str, header: re.Match[str], values: dict[str, Scalar], rem
         answers.append(Answer.INCOMPLETE)
     bounds = _BOUNDS.search(text)
     average = _AVERAGE.search(text)
-    if average is not None and number(average[1]) is not None:
+    average_busbw = number(average[1]) if average is not None else None
+    if average_busbw is not None:
         # The mean over all sizes and both modes: for people, never a criterion.
-        values["avg_busbw_GBps"] = number(average[1]) or 0.0
+        values["avg_busbw_GBps"] = average_busbw or 0.0
     if bounds is None or average is None:
         remarks.append("the table has no end: the run was cut short, or hung")
         answers.append(Answer.INCOMPLETE)
@@ -133,7 +134,7 @@ def _read_table(text: str, header: re.Match[str], values: dict[str, Scalar], rem
     return answers
 
 
-def _rows(body: str) -> Iterator[tuple[list[str], bool]]:
+def _table_rows(body: str) -> Iterator[tuple[list[str], bool]]:
     """Yield the cells of each row of the table, and whether its out-of-place half is blank.
 
     A row that lines of the log have split is put together again.
@@ -167,8 +168,11 @@ def _is_value(cell: str) -> bool:
     return cell == "N/A" or NUMBER_OR_DEFECT.fullmatch(cell) is not None
 
 
-def _row(cells: list[str], names: list[str], *, is_in_place: bool) -> list[CollectiveRow]:
-    """Return the measurements of a row, out of place and in place; none if cells are missing or too many."""
+def _measurements(cells: list[str], names: list[str], *, is_in_place: bool) -> list[CollectiveRow]:
+    """Return the measurements of a row of the table, out of place and in place.
+
+    ``names`` are those of the columns. There are no measurements if cells are missing, too many or no values.
+    """
     # Size, count and type; then the operation and the root where the collective has them.
     has_operation = len(cells) > 3 and cells[3][0].isalpha()
     first_value = 3 + has_operation + ("root" in names)
@@ -244,19 +248,24 @@ def read_json(documents: Documents) -> ToolReading:
 
 
 def _read_summary(document: dict[str, Any], values: dict[str, Scalar], remarks: list[str]) -> Iterator[Answer]:
-    """Add the values and remarks of both summaries, and yield errors; truth values are text, such as "false"."""
+    """Add the values of the results' summaries to ``values``, and remarks on them; yield an answer for each failure.
+
+    Truth values are text, such as "false".
+    """
     bounds = document.get("out_of_bounds")
     average = document.get("average_bus_bandwidth")
     if isinstance(bounds, dict):
-        if whole(bounds.get("count")) is not None:
-            values["out_of_bounds"] = whole(bounds["count"]) or 0
+        count = whole(bounds.get("count"))
+        if count is not None:
+            values["out_of_bounds"] = count
         if "okay" in bounds:
             values["okay"] = bounds["okay"] in ("true", True)
         if values.get("okay") is False:
             yield Answer.ERROR
     if isinstance(average, dict):
-        if number(average.get("bandwidth")) is not None:
-            values["avg_busbw_GBps"] = number(average["bandwidth"]) or 0.0
+        bandwidth = number(average.get("bandwidth"))
+        if bandwidth is not None:
+            values["avg_busbw_GBps"] = bandwidth or 0.0
         if average.get("okay") in ("false", False):
             remarks.append("the test says FAILED: the average is below NCCL_TESTS_MIN_BW")
             yield Answer.ERROR
@@ -284,13 +293,15 @@ def _json_rows(results: object) -> Iterator[CollectiveRow]:
 
 
 def _iteration_values(report: object) -> dict[str, float]:
-    """Return the values of iterations that a report has, of the last object if it is a list."""
+    """Return the values of iterations that a report has; of a list that is its last object."""
+    parts = objects(report)
+    if not parts:
+        return {}
     values = {}
     for name in _ITERATION.values():
-        for part in objects(report)[-1:]:
-            value = number(part.get(name.removeprefix("i_")))
-            if value is not None:
-                values[name] = value
+        value = number(parts[-1].get(name.removeprefix("i_")))
+        if value is not None:
+            values[name] = value
     return values
 
 

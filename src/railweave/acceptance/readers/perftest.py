@@ -32,7 +32,10 @@ PLAIN_VALUES = ("size", "iterations", "sl", "cpu_util_pct", "avg", "msgrate_Mpps
 def row_values(
     row: Mapping[str, object], header_unit: str, *, is_bidirectional: bool
 ) -> tuple[Answer, dict[str, Scalar]]:
-    """Return the answer and values of a row; ``header_unit`` is "Gb/s", "MiB/s" or, without a header, empty."""
+    """Return the answer and the values of a row.
+
+    ``header_unit`` is the unit in the table's header: "Gb/s", "MiB/s", or empty if there is no header.
+    """
     size = whole(row.get("MsgSize"))
     iterations = whole(row.get("n_iterations"))
     if not size or iterations is None or size < 0 or iterations < 0:
@@ -52,7 +55,7 @@ def row_values(
 
 
 def _latencies(row: Mapping[str, object]) -> tuple[Answer, dict[str, Scalar]]:
-    """Return the times of a row; invalid if one is no number, or if a percentile is below a smaller one."""
+    """Return the answer and the times of a row. It is invalid if a time is no number, or below a smaller percentile."""
     values: dict[str, Scalar] = {}
     for column, value_name in _LATENCIES.items():
         value = number(row.get(column))
@@ -71,9 +74,10 @@ def _latencies(row: Mapping[str, object]) -> tuple[Answer, dict[str, Scalar]]:
 def _bandwidth(
     row: Mapping[str, object], size: int, header_unit: str, *, is_bidirectional: bool
 ) -> tuple[Answer, dict[str, Scalar]]:
-    """Return the rates of a row, in the unit in which the average fits the message rate, else in that of the header.
+    """Return the answer and the rates of a row.
 
-    Invalid if the message rate is precise enough and fits neither unit; ambiguous if no unit is known.
+    Their unit is the one in which the average fits the message rate, or else that of the header. The row is invalid if
+    the message rate is precise enough and fits neither unit, and ambiguous if no unit is known.
     """
     average = number(row.get("BW_average"))
     rate = number(row.get("MsgRate"))
@@ -83,7 +87,7 @@ def _bandwidth(
     if not average:
         return Answer.NOT_MEASURED, {}
     values: dict[str, Scalar] = {"avg": average, "msgrate_Mpps": rate}
-    unit = _unit(average, rate, size)
+    unit = _fitting_unit(average, rate, size)
     if not unit and not header_unit:
         return Answer.AMBIGUOUS, values
     if not unit and rate >= _LEAST_RATE:
@@ -113,8 +117,8 @@ _LEAST_RATE = 50e-6
 """Millions of messages a second, below which the six decimals of a rate are too few to tell the units apart."""
 
 
-def _unit(average: float, rate: float, size: int) -> str:
-    """Return the unit in which the average fits the message rate, empty if neither fits or the rate is too small."""
+def _fitting_unit(average: float, rate: float, size: int) -> str:
+    """Return the unit in which the average fits the message rate; empty if neither fits, or the rate is too small."""
     if rate < _LEAST_RATE:
         return ""
     gbps = rate * size * 8 / 1000
@@ -146,9 +150,9 @@ def setting_values(settings: Mapping[str, object], title: str) -> tuple[dict[str
     if title:
         values["test"] = title
     for setting, value_name in (("Device", "device"), ("Link_type", "link"), ("Connection_type", "connection")):
-        text = settings.get(setting)
-        if isinstance(text, str):
-            values[value_name] = text
+        setting_text = settings.get(setting)
+        if isinstance(setting_text, str):
+            values[value_name] = setting_text
     mtu = whole(settings.get("Mtu"))
     tos = whole(settings.get("TOS"))
     counts = {"qps": whole(settings.get("Number_of_qps")), "mtu": mtu, "tos": tos}

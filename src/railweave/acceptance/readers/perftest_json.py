@@ -15,7 +15,7 @@ def matches(documents: Documents) -> bool:
 
 
 def read(documents: Documents) -> ToolReading:
-    """Read a result: JSON from 24.01 on, bare words before; of all sizes of -a only the last is left."""
+    """Read a result: JSON from release 24.01 on, with bare words before. Of the sizes of -a only the last is in it."""
     if not documents.is_single:
         return several(FORMAT, "documents", len(documents.values))
     settings = documents.first["test_info"]
@@ -25,7 +25,8 @@ def read(documents: Documents) -> ToolReading:
     results = documents.first.get("results")
     if documents.cut or not isinstance(results, dict):
         return reading(FORMAT, Answer.INCOMPLETE, values, [*remarks, "the file was cut short: it has no result"])
-    if not results.keys() & {"BW_average", "t_avg", "percentile_99.9"} or "MsgSize" not in results:
+    has_measurement = not results.keys().isdisjoint(("BW_average", "t_avg", "percentile_99.9"))
+    if not has_measurement or "MsgSize" not in results:
         values.update({name: value for name, value in results.items() if number(value) is not None})
         remarks.append("a number alone: neither its unit nor its size is in the file (--output)")
         return reading(FORMAT, Answer.AMBIGUOUS, values, remarks)

@@ -54,9 +54,10 @@ def matches(text: str) -> bool:
     """Tell whether perftest wrote ``text``, a file or what a launcher collected."""
     if "#bytes" in text or any(word in text for word in _STARTS):
         return True
-    return ("BW Test" in text or "Latency Test" in text or len(text) < 200) and bool(
-        _TITLE.search(text) or _BARE.fullmatch(text)
-    )
+    may_have_title = "BW Test" in text or "Latency Test" in text
+    if not may_have_title and len(text) >= 200:
+        return False
+    return _TITLE.search(text) is not None or _BARE.fullmatch(text) is not None
 
 
 _ADDRESS = re.compile(
@@ -66,13 +67,14 @@ _ADDRESS = re.compile(
 
 
 def read(text: str) -> ToolReading:
-    """Read one or several hosts; with several, names of values start with ``HOST_``."""
+    """Read the output of one host, or of several: then the names of values start with ``HOST_``."""
     return _read_alike(_ADDRESS.sub("", text))
 
 
 # Half of the files of a run are those of servers, which only differ in their addresses.
 @lru_cache(maxsize=_ALIKE)
 def _read_alike(text: str) -> ToolReading:
+    """Read a text without the addresses of queue pairs, so that equal outputs are read once."""
     readings = {host: _read_host(part) for host, part in by_host(text, "#bytes").items()}
     if len(readings) == 1:
         return next(iter(readings.values()))
@@ -93,7 +95,7 @@ class _Table(NamedTuple):
 
 
 def _tables(text: str) -> list[_Table]:
-    """Return the tables with rows: --report-both prints the sum of both sides, then each of them."""
+    """Return the tables with rows; --report-both prints one for the sum of both sides, then one for each side."""
     tables = []
     for part in text.split("#bytes")[1:]:
         header, _, body = part.partition("\n")
@@ -105,7 +107,7 @@ def _tables(text: str) -> list[_Table]:
 
 
 def _table(names: tuple[str, ...], unit: str, body: str) -> _Table:
-    """Return the rows in the lines below a header; lines with anything but numbers are passed over."""
+    """Return the table of the lines below a header. Lines with anything but numbers are left out."""
     rows = []
     is_cut = False
     # A number that ends with the text may have lost digits; message rates have six decimals.
@@ -115,8 +117,8 @@ def _table(names: tuple[str, ...], unit: str, body: str) -> _Table:
         if not cells or not all(map(NUMBER_OR_DEFECT.fullmatch, cells)):
             continue
         _, _, decimals = cells[-1].partition(".")
-        is_whole = line[-1] == "\n" or len(decimals) == last_decimals
-        is_cut = len(cells) != len(names) or not is_whole
+        last_is_whole = line[-1] == "\n" or len(decimals) == last_decimals
+        is_cut = len(cells) != len(names) or not last_is_whole
         if not is_cut:
             rows.append(dict(zip(names, cells, strict=True)))
     return _Table(rows, unit, is_cut)
@@ -124,7 +126,7 @@ def _table(names: tuple[str, ...], unit: str, body: str) -> _Table:
 
 @lru_cache(maxsize=_ALIKE)
 def _column_names(header: str) -> tuple[str, ...]:
-    """Return the names of the columns as the JSON has them; the header comes without its first name."""
+    """Return the names that the JSON has for the columns of a header, which lacks its first word ("#bytes")."""
     return tuple(_COLUMNS.get(name, name) for name in ("#bytes", *_COLUMN.findall(header)))
 
 
@@ -135,7 +137,7 @@ def _read_host(text: str) -> ToolReading:
         values: dict[str, Scalar] = {"value": number(text.split(maxsplit=1)[0]) or 0.0}
         return reading(FORMAT, Answer.AMBIGUOUS, values, [remark])
     head_end = text.rfind("\n", 0, text.find("#bytes") + 1) + 1
-    lines = _head_lines(text[:head_end]).followed_by(_lines(text[head_end:]))
+    lines = _head_lines(text[:head_end]).followed_by(_other_lines(text[head_end:]))
     if len(lines.titles) > 1:
         return several(FORMAT, "tests", len(lines.titles))
     values, remarks = _context(text, lines)
@@ -160,7 +162,7 @@ def _read_host(text: str) -> ToolReading:
 
 
 def _side_rates(tables: Sequence[_Table]) -> dict[str, Scalar]:
-    """Return the averages of the local and the remote side, which --report-both prints behind their sum."""
+    """Return the averages of the local and the remote side; --report-both prints a table for each behind the sum."""
     values: dict[str, Scalar] = {}
     for side, table in zip(("local", "remote"), tables, strict=False):
         if table.rows:
@@ -170,7 +172,7 @@ def _side_rates(tables: Sequence[_Table]) -> dict[str, Scalar]:
 
 
 def _read_rows(table: _Table, values: dict[str, Scalar], remarks: list[str], *, is_bidirectional: bool) -> list[Answer]:
-    """Add the values and remarks of all rows, and return their answers."""
+    """Add the values of all rows of a table to ``values``, and remarks on them; return their answers."""
     answers = []
     has_one_size = len({row["MsgSize"] for row in table.rows}) == 1
     rates: list[float] = []
@@ -217,7 +219,8 @@ class _Lines(NamedTuple):
         )
 
 
-def _lines(text: str) -> _Lines:
+def _other_lines(text: str) -> _Lines:
+    """Return the lines of a text beside its tables."""
     titles = (match[1] for match in map(_TITLE.match, text.split("\n")) if match)
     matches = {name: pattern.search(text) for name, pattern in _SETTINGS.items()}
     settings = ((name, match[1].removesuffix("[B]")) for name, match in matches.items() if match)
@@ -228,7 +231,7 @@ def _lines(text: str) -> _Lines:
 @lru_cache(maxsize=_ALIKE)
 def _head_lines(text: str) -> _Lines:
     """Return the lines before a table, which are the same in most files of a run."""
-    return _lines(text)
+    return _other_lines(text)
 
 
 def _context(text: str, lines: _Lines) -> tuple[dict[str, Scalar], list[str]]:
@@ -250,12 +253,16 @@ def _context(text: str, lines: _Lines) -> tuple[dict[str, Scalar], list[str]]:
 
 @lru_cache(maxsize=_ALIKE)
 def _text_settings(settings: tuple[tuple[str, str], ...], title: str) -> tuple[Mapping[str, Scalar], Sequence[str]]:
+    """Return the values and remarks of settings (`setting_values`)."""
     # If a setting occurs twice, the first counts.
     return setting_values(dict(reversed(settings)), title)
 
 
 def _answer_without_row(text: str, faults: Sequence[str]) -> Answer:
-    """Tell why there is no row: traffic failed, the test never started, this side does not measure, or it was cut."""
+    """Return the answer of a text without rows.
+
+    Its traffic failed (ERROR), it was cut short (INCOMPLETE), or it did not start or does not measure (NOT_MEASURED).
+    """
     _, header, rest = text.partition("#bytes")
     if _COMPLETION.search(text) or (faults and lines_with(rest, *_FAULTS)):
         return Answer.ERROR

@@ -29,7 +29,7 @@ def json_matches(documents: Documents) -> bool:
 def read_json(documents: Documents) -> ToolReading:
     """Read the rows; one that was cut is left out."""
     rows = [{name.casefold(): value for name, value in row.items()} for row in documents.rows]
-    return _read(JSON_FORMAT, rows, is_cut=documents.cut, is_mixed=documents.mixed)
+    return _read_rows(JSON_FORMAT, rows, is_cut=documents.cut, is_mixed=documents.mixed)
 
 
 def csv_matches(text: str) -> bool:
@@ -38,7 +38,7 @@ def csv_matches(text: str) -> bool:
 
 
 def read_csv(text: str) -> ToolReading:
-    """Read the rows, also as a spreadsheet of another language saves them."""
+    """Read the rows, also if a spreadsheet has saved them with the separators of another language."""
     header = _HEADER.match(text)
     separator = "," if header is None else header[1]
     # The csv module refuses null bytes.
@@ -54,19 +54,19 @@ def read_csv(text: str) -> ToolReading:
         # The MPI build writes `nodes` behind the name of the collective and leaves it out of its header.
         names.insert(2, "nodes")
     last_line = lines[-1]
-    # Without its line end the last cell may have lost digits.
+    # A text without a line end may have been cut within its last cell.
     may_lack_digits = text[-1:] != "\n" and last_line[-1] not in {"0", "N/A"}
     is_cut = len(last_line) < len(names) or may_lack_digits
     rows = lines[1:-1] if is_cut else lines[1:]
     has_decimal_comma = separator != "," and any(re.search(r"\d,\d", cell) for row in rows for cell in row)
     documents = []
     for row in rows:
-        cells = [_english(cell.strip(), has_decimal_comma=has_decimal_comma) for cell in row]
+        cells = [_normalized_number(cell.strip(), has_decimal_comma=has_decimal_comma) for cell in row]
         documents.append(dict(zip(names, cells, strict=False)))
-    return _read(CSV_FORMAT, documents, is_cut=is_cut, is_mixed=any(len(row) != len(names) for row in rows))
+    return _read_rows(CSV_FORMAT, documents, is_cut=is_cut, is_mixed=any(len(row) != len(names) for row in rows))
 
 
-def _english(cell: str, *, has_decimal_comma: bool) -> str:
+def _normalized_number(cell: str, *, has_decimal_comma: bool) -> str:
     """Return a cell with a decimal point and without separators of thousands."""
     if has_decimal_comma:
         return cell.replace(".", "").replace(",", ".")
@@ -75,8 +75,8 @@ def _english(cell: str, *, has_decimal_comma: bool) -> str:
     return cell
 
 
-def _read(kind: str, rows: Sequence[Mapping[str, object]], *, is_cut: bool, is_mixed: bool) -> ToolReading:
-    """Return the reading of rows, whose names are in lower case."""
+def _read_rows(kind: str, rows: Sequence[Mapping[str, object]], *, is_cut: bool, is_mixed: bool) -> ToolReading:
+    """Return the reading of rows, whose names are in lower case; rows without a size or a bandwidth were cut."""
     values: dict[str, Scalar] = {}
     remarks: list[str] = []
     measurements = []

@@ -50,7 +50,7 @@ _CONTAINED = {nccl.TEXT_FORMAT: {nccl.DIAGNOSTICS_FORMAT}}
 
 
 def read_tool_output(data: bytes, name: str = "") -> ToolReading:
-    """Return what a test tool wrote into a file; nothing is raised, whatever its bytes are.
+    """Return the reading of a file of a test tool. Nothing is raised, whatever its bytes are.
 
     ``name`` is only used in remarks.
     """
@@ -68,7 +68,7 @@ def read_tool_output(data: bytes, name: str = "") -> ToolReading:
 
 
 def _read_text(text: str) -> ToolReading | None:
-    """Return the reading of the format of text that matches, an ambiguous one if several do; None without any."""
+    """Return the reading by the text format that matches, or None. If several match, it is ambiguous."""
     readers = [reader for reader in TEXT_READERS if reader.matches(text)]
     contained_formats = {part for reader in readers for part in _CONTAINED.get(reader.format, ())}
     readers = [reader for reader in readers if reader.format not in contained_formats]
@@ -81,7 +81,7 @@ def _read_text(text: str) -> ToolReading | None:
 
 
 def _read_embedded_documents(text: str) -> ToolReading | None:
-    """Return the reading of JSON behind lines that a launcher or logger wrote before it, None without any."""
+    """Return the reading of JSON that follows lines of a launcher or logger, or None if there is none."""
     for start in ("\n{", "\n[", "{"):
         _, found_start, rest = text.partition(start)
         if found_start:
@@ -92,7 +92,7 @@ def _read_embedded_documents(text: str) -> ToolReading | None:
 
 
 def _read_documents(text: str) -> ToolReading | None:
-    """Return the reading of the first format of JSON that matches, None without any."""
+    """Return the reading by the first JSON format that matches, or None."""
     documents = read_documents(text)
     for reader in DOCUMENT_READERS:
         if reader.matches(documents):

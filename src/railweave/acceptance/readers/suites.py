@@ -22,8 +22,11 @@ def cvs_rdma_matches(documents: Documents) -> bool:
 
 
 def read_cvs_rdma(documents: Documents) -> ToolReading:
-    """Read the rates (Gb/s) or typical latencies (µs) by ``NODE/NIC``; a NIC that other nodes have is missing."""
-    results = dict(_leaves(documents.first, ()))
+    """Read the rates (Gb/s) or typical latencies (µs) by ``NODE/NIC``.
+
+    ``missing`` has the NICs that other nodes have results of, but not this node.
+    """
+    results = dict(_results(documents.first, ()))
     tests = {path[:-2] for path in results}
     values: dict[str, Scalar] = {}
     answers = []
@@ -48,22 +51,25 @@ def read_cvs_rdma(documents: Documents) -> ToolReading:
 
 
 def _missing_nics(paths: Iterable[tuple[str, ...]]) -> tuple[str, ...]:
-    """Return the NICs, as ``NODE/NIC``, that some node has results of and this one has not."""
+    """Return the NICs, as ``NODE/NIC``, that lack results although another node has results of that NIC."""
     measured = [path[-2:] for path in paths]
     nodes = dict.fromkeys(node for node, _ in measured)
     nics = dict.fromkeys(nic for _, nic in measured)
     return tuple(f"{node}/{nic}" for node in nodes for nic in nics if (node, nic) not in measured)
 
 
-def _leaves(value: object, path: tuple[str, ...]) -> Iterator[tuple[tuple[str, ...], dict[str, object]]]:
-    """Yield the objects that hold numbers, with their paths: test, size and queue pairs, then node and NIC."""
+def _results(value: object, path: tuple[str, ...]) -> Iterator[tuple[tuple[str, ...], dict[str, object]]]:
+    """Yield the path and the object of each result in ``value``, which is at ``path``.
+
+    A path is the test, the size and the queue pairs, then node and NIC.
+    """
     if not isinstance(value, dict) or len(path) > 6:
         return
     if len(path) > 2 and not value.keys().isdisjoint(("bw", "t_typical")):
         yield path, value
         return
     for name, member in value.items():
-        yield from _leaves(member, (*path, name))
+        yield from _results(member, (*path, name))
 
 
 def cvs_rccl_matches(documents: Documents) -> bool:
@@ -72,7 +78,7 @@ def cvs_rccl_matches(documents: Documents) -> bool:
 
 
 def read_cvs_rccl(documents: Documents) -> ToolReading:
-    """Read means and coefficients of variation by size; one run has no variation, whatever its deviation says."""
+    """Read the mean and the coefficient of variation of each size. A single run has no variation."""
     series = {(whole(row.get("inPlace")), str(row.get("collective", row.get("name")))) for row in documents.rows}
     values: dict[str, Scalar] = {}
     answers = []
@@ -126,7 +132,7 @@ def read_superbench(documents: Documents) -> ToolReading:
 
 
 def _superbench_metrics(document: dict[str, object]) -> Iterator[tuple[str, Scalar]]:
-    """Yield the metrics of a node by name; bus bandwidths by size, and the worst of all return codes."""
+    """Yield the metrics of a node as name and value: bus bandwidths by size, and the worst of all return codes."""
     return_codes = []
     for name, raw_value in document.items():
         match = _METRIC.fullmatch(name)
@@ -190,7 +196,7 @@ def ras_text_matches(text: str) -> bool:
 
 
 def read_ras_text(text: str) -> ToolReading:
-    """Read nodes, GPUs and missing processes; a healthy job has no error, but does not measure the network."""
+    """Read nodes, GPUs and missing processes. An answer of OK means a healthy job: the network is not measured."""
     summary = _SUMMARY.search(text)
     if summary is None:
         remarks = ["there is no job to ask, or the text was cut short"]
@@ -220,7 +226,7 @@ def ras_json_matches(documents: Documents) -> bool:
 
 
 def read_ras_json(documents: Documents) -> ToolReading:
-    """Read the ranks of all communicators: those that are missing, and those with an error."""
+    """Read how many ranks of all communicators are missing, and which ranks report an error."""
     communicators = objects(documents.first["communicators"])
     ranks = [rank for communicator in communicators for rank in objects(communicator.get("ranks"))]
     failed = [

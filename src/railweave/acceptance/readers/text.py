@@ -22,7 +22,10 @@ def decoded(data: bytes) -> str:
 
 
 def number(value: object) -> float | int | None:
-    """Return a finite number from a number or its text, an integer as int; None for everything else, such as N/A."""
+    """Return a finite number, from a number or from its text; None for everything else, such as N/A.
+
+    An integer stays an int.
+    """
     if isinstance(value, str):
         match = _NUMBER.fullmatch(value.strip())
         if match is None:
@@ -39,7 +42,7 @@ def number(value: object) -> float | int | None:
 
 
 def whole(value: object) -> int | None:
-    """Return a number that is an integer, also where it is written as ``0.000000``."""
+    """Return a whole number as an int, also if it is written as ``0.000000``; None for everything else."""
     parsed = number(value)
     if parsed is None or parsed != int(parsed):
         return None
@@ -47,9 +50,10 @@ def whole(value: object) -> int | None:
 
 
 def by_host(text: str, anchor: str) -> dict[str, str]:
-    """Return the text of each host by its name, without the prefixes of lines; all of it under "" without prefixes.
+    """Return the lines of each host by its name, without the prefix that a launcher writes before each line.
 
-    ``anchor`` is a text with which a line of every host begins, behind the prefix of a launcher.
+    ``anchor`` is the beginning of a line that every host prints: what is before it shows the prefix. A text without
+    prefixes is returned whole under the name "".
     """
     hosts = set()
     for text_before in text.split(anchor)[:-1]:
@@ -74,7 +78,7 @@ def _launcher_host(match: re.Match[str]) -> str:
 
 def lines_with(text: str, *words: str) -> list[str]:
     """Return the lines in which one of ``words`` occurs, stripped and cut to 200 characters."""
-    # A quick look first: most files have none, and a run of 4,096 nodes has a hundred thousand files.
+    # Searching the whole text first is faster: most files have none, and a large run has a hundred thousand files.
     if not any(word in text for word in words):
         return []
     return [line.strip()[:200] for line in text.splitlines() if any(word in line for word in words)]
