@@ -109,7 +109,7 @@ def export_formats() -> Sequence[str]:
 
 
 def switches_listed(ctx: typer.Context, incomplete: str) -> Sequence[str]:
-    """Return the switches and tiers behind those of a list with commas."""
+    """Return the list of names with commas that is being typed, with each switch and tier as its last name."""
     fabric = _fabric(ctx)
     if fabric is None:
         return ()
@@ -119,12 +119,13 @@ def switches_listed(ctx: typer.Context, incomplete: str) -> Sequence[str]:
 
 
 def nodes_listed(ctx: typer.Context, incomplete: str) -> Sequence[str]:
-    """Return the GPU nodes behind those of a list with commas."""
+    """Return the list of names with commas that is being typed, with each GPU node as its last name."""
     before, comma, _ = incomplete.rpartition(",")
     return [f"{before}{comma}{name}" for name in nodes(ctx)]
 
 
 def _fabric(ctx: typer.Context) -> "Fabric | None":
+    """Return the fabric of the intent that the line names, or of the only one; None if it cannot be designed."""
     from railweave.api.project import open_project
     from railweave.catalog.load import load_catalog
     from railweave.design.build import design

@@ -93,7 +93,7 @@ def export(
     if check is not None and names_intent(kind):
         # With --check the first argument may be the intent: the format follows from the content of the file.
         intent = intent or Path(kind)
-    _require(kind, check, out, live=live, target=target)
+    _check_options(kind, check, out, live=live, target=target)
     options = ExportOptions(
         label_keys=tuple(label_keys or (LABEL_KEY,)),
         node_suffix=suffix,
@@ -106,13 +106,13 @@ def export(
     live_target = target if live else ""
     if check is not None:
         differences = api.check_export(project, check, options=options, live=live_target)
-        return _print_check(differences, check, as_json=json)
+        return _print_differences(differences, check, as_json=json)
     exported = api.export(project, kind, out=out, options=options, live=live_target)
     _print_exported(exported, kind, out, as_json=json)
     return 0
 
 
-def _require(kind: str, check: Path | None, out: Path | None, *, live: bool, target: str) -> None:
+def _check_options(kind: str, check: Path | None, out: Path | None, *, live: bool, target: str) -> None:
     """Raise UsageError for options that do not go together."""
     if live and not target:
         raise UsageError("--live reads switches: name their target with --target")
@@ -127,15 +127,16 @@ def _require(kind: str, check: Path | None, out: Path | None, *, live: bool, tar
         raise UsageError("`all` writes several files: name a folder with --out")
 
 
-def _print_check(findings: "Sequence[Diagnostic]", file: Path, *, as_json: bool) -> int:
+def _print_differences(differences: "Sequence[Diagnostic]", file: Path, *, as_json: bool) -> int:
+    """Print how a consumer's file differs from the intent, and return the exit status."""
     from railweave.report.diagnostics import diagnostics_json, diagnostics_summary
 
     if as_json:
-        print_document(diagnostics_json(findings))
+        print_document(diagnostics_json(differences))
     else:
-        print_diagnostics(findings, stderr=False)
-        print_view(diagnostics_summary(findings, str(file)))
-    return exit_status(ok=not has_errors(findings))
+        print_diagnostics(differences, stderr=False)
+        print_view(diagnostics_summary(differences, str(file)))
+    return exit_status(ok=not has_errors(differences))
 
 
 def _print_formats(*, as_json: bool) -> None:
@@ -149,6 +150,7 @@ def _print_formats(*, as_json: bool) -> None:
 
 
 def _print_exported(exported: "Exported", kind: str, out: Path | None, *, as_json: bool) -> None:
+    """Print what was written to ``out``, or without it the content of the only file."""
     from railweave.report.export import exported_json, exported_lines
 
     if as_json:

@@ -44,7 +44,7 @@ def exporter(
     from railweave.cli.show import print_text
 
     project = api.open_project(intent or option, Terminal(quiet=once))
-    options = api.ExporterOptions(listen, interval, drift, web_config)
+    options = api.ExporterOptions(listen=listen, interval_s=interval, drift_s=drift, web_config=web_config)
     if once:
         print_text(api.exporter_once(project, target, options), end="")
     else:

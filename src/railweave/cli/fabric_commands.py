@@ -97,7 +97,7 @@ def plan(
         limit=limit,
         since=since,
     )
-    files = _saved(planned, out, sign)
+    files = _save_plan(planned, out, sign)
     if job_output is not None:
         _write_job_output(planned, job_output)
     diagnostics = conflicts(planned)
@@ -121,8 +121,8 @@ def _write_job_output(plan: "Plan", file: Path) -> None:
         raise RailweaveError(cannot_write(file, exc)) from exc
 
 
-def _saved(plan: "Plan", out: Path | None, signing_key: Path | None) -> tuple[Path, ...]:
-    """Write a plan to ``out``, signed if there is a key, and return the file; nothing without ``out``."""
+def _save_plan(plan: "Plan", out: Path | None, signing_key: Path | None) -> tuple[Path, ...]:
+    """Write a plan to ``out``, and sign it if there is a key; return the file that was written, if any."""
     if out is None:
         return ()
     from railweave.api.plan_files import sign_plan
@@ -201,7 +201,7 @@ def deploy(
 
 
 def _require_limitable(limit: str, base: str, phase: int | None, *, resume: bool) -> None:
-    """Raise UsageError for a limit beside options that have their own switches."""
+    """Raise UsageError for a limit together with options that decide themselves which switches change."""
     from railweave.api.targets.limit import refuse_limited_phase
 
     if resume:

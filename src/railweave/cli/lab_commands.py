@@ -72,6 +72,7 @@ def down(
 
 
 def _document(rendered: "RenderedLab") -> dict[str, Any]:
+    """Return a lab as ``--json`` prints it."""
     lab = rendered.lab
     added: list[str] = []
     surplus: list[str] = []

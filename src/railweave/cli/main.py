@@ -157,10 +157,13 @@ def main(arguments: Sequence[str]) -> int:
 
 
 def _narrowed(arguments: Sequence[str]) -> typer.Typer:
-    """Return the command line; if its first word names a command, without the others, which take time to build."""
-    word = _first_word(arguments)
-    commands = [command for command in app.registered_commands if getattr(command.callback, "__name__", "") == word]
-    groups = [group for group in app.registered_groups if group.name == word]
+    """Return the command line with the command or group alone that its first word names, else with all of them.
+
+    The other commands take time to build.
+    """
+    name = _first_word(arguments)
+    commands = [command for command in app.registered_commands if getattr(command.callback, "__name__", "") == name]
+    groups = [group for group in app.registered_groups if group.name == name]
     if not commands and not groups:
         return app
     narrow = copy.copy(app)
@@ -170,7 +173,7 @@ def _narrowed(arguments: Sequence[str]) -> typer.Typer:
 
 
 def _first_word(arguments: Sequence[str]) -> str:
-    """Return the first word after `railweave` that is typed, in a shell's completion too; empty without a word."""
+    """Return the first word that is typed after `railweave`, also in a shell's completion; empty if there is none."""
     typed = arguments
     if "_RAILWEAVE_COMPLETE" in os.environ:
         # click's completion: the shell passes the line in a variable, with the program as its first word.
@@ -179,6 +182,7 @@ def _first_word(arguments: Sequence[str]) -> str:
 
 
 def _show_failure(failure: RailweaveError, *, as_json: bool) -> None:
+    """Print why a command was refused or failed: as a document, or its diagnostics or message on standard error."""
     from railweave.cli.show import print_diagnostics, print_document, print_error
     from railweave.report.diagnostics import diagnostics_json
 
@@ -194,6 +198,7 @@ def _show_failure(failure: RailweaveError, *, as_json: bool) -> None:
 
 
 def _show_fault(exc: Exception) -> None:
+    """Print an unexpected exception on standard error: as a failed write if it is one, else as a bug."""
     from railweave.cli.show import print_error, print_text
     from railweave.files import cannot_write, is_of_disk
 

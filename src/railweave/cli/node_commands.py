@@ -74,7 +74,7 @@ def plan(
     from railweave.report.hosts import hosts_json, hosts_view
 
     project = api.open_project(intent or option, Terminal())
-    run = api.hosts.plan(project, target, limit=limit, base=base, phase=_number(base, phase))
+    run = api.hosts.plan(project, target, limit=limit, base=base, phase=_phase_number(base, phase))
     print_result(run, hosts_json, partial(hosts_view, files=files), as_json=json)
     if not run.ok:
         return EXIT_FAILED
@@ -103,7 +103,7 @@ def apply(
     # `make deploy` comes here for every intent, also for those whose nodes others manage.
     if if_managed and not api.hosts.managed(project, target):
         return 0
-    number = _number(base, phase)
+    number = _phase_number(base, phase)
     if number is None:
         run = api.hosts.apply(project, target, limit=limit, single_step=single_step)
     else:
@@ -114,8 +114,8 @@ def apply(
     return exit_status(ok=run.ok)
 
 
-def _number(base: str, phase: int | None) -> int | None:
-    """Return the phase; raises UsageError for a base without a phase, and the reverse."""
+def _phase_number(base: str, phase: int | None) -> int | None:
+    """Return the phase; raises UsageError for a base without a phase, or a phase without a base."""
     if bool(base) != (phase is not None):
         raise UsageError("--from BASE and --phase N go together: the running intent, and the phase of the nodes")
     return phase

@@ -73,9 +73,10 @@ def drain(
         states = api.drained(project, target)
         print_result(states, drained_json, drained_view, as_json=json)
         return exit_status(ok=not any(state.error for state in states))
-    # --links may be repeated and may hold commas; a comma too many leaves an empty word.
+    # --links may be repeated and may hold commas; a comma too many leaves an empty name.
     peers = tuple(peer for peer in ",".join(links or ()).split(",") if peer)
-    results = api.drain(project, target, api.DrainRequest(tuple(devices), peers, wait, several=several))
+    request = api.DrainRequest(devices=tuple(devices), links=peers, wait_s=wait, several=several)
+    results = api.drain(project, target, request)
     if results is None:
         return EXIT_FAILED
     view = partial(drain_view, requested=len(set(devices)), intent=str(project.intent), target=target)

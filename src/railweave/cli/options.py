@@ -151,9 +151,9 @@ class IntentCommand(TyperCommand):
             raise
 
     def _without_open_option(self, args: list[str]) -> list[str]:
-        """Return the words of a line that is being completed, without a last option that lacks its value.
+        """Return the arguments of a line that is being completed, without a last option that lacks its value.
 
-        The shell completes that value; an option without one would make the parser drop the arguments before it.
+        The shell completes that value. An option without one would make the parser drop the arguments before it.
         """
         if not args:
             return args
@@ -178,9 +178,11 @@ class IntentCommand(TyperCommand):
         if not name:
             return
         # The argument `intent` may also be a plan or a rollout, which have no fabric to choose.
-        is_argument = ctx.params.get("option") is None and names_intent(str(ctx.params.get("intent") or ""))
+        argument = str(ctx.params.get("intent") or "")
+        is_argument = ctx.params.get("option") is None and names_intent(argument)
         parameter = "intent" if is_argument else "option"
-        ctx.params[parameter] = reference(ctx.params[parameter] or api.open_project().intent, name)
+        intent = ctx.params[parameter] or api.open_project().intent
+        ctx.params[parameter] = reference(intent, name)
 
     @property
     def _options(self) -> dict[str, Any]:
@@ -191,30 +193,30 @@ class IntentCommand(TyperCommand):
         return bool(getattr(self._options[name], "is_flag", False))
 
     def _with_intent(self, args: list[str], *, interspersed: bool) -> list[str]:
-        """Return the words with ``--intent`` before the first argument that names an intent.
+        """Return ``args`` with the first argument that names an intent in front, as the value of ``--intent``.
 
         Without ``interspersed`` only the first argument can be one: what follows is a command for a switch.
         """
         options = self._options
-        position = 0
-        while position < len(args):
-            word = args[position]
-            if word == "--":
+        index = 0
+        while index < len(args):
+            argument = args[index]
+            if argument == "--":
                 break
-            is_option = word.startswith("-")
-            if not is_option and names_intent(word):
-                return ["--intent", word, *args[:position], *args[position + 1 :]]
+            is_option = argument.startswith("-")
+            if not is_option and names_intent(argument):
+                return ["--intent", argument, *args[:index], *args[index + 1 :]]
             if not is_option and not interspersed:
                 break
-            position += 1
-            # The next word is the value of the option.
-            if word in options and not self._is_flag(word):
-                position += 1
+            index += 1
+            # The next argument is the value of the option.
+            if argument in options and not self._is_flag(argument):
+                index += 1
         return args
 
 
 def intent_or_plan(argument: Path | None) -> tuple[Path | None, Path | None]:
-    """Return an argument as the intent or as the file of a plan, whichever its ending says, and None for the other."""
+    """Return the intent and the plan's file that an argument names: by its ending one of them, None for the other."""
     if argument is not None and argument.suffix == ".json":
         return None, argument
     return argument, None

@@ -59,6 +59,7 @@ def dumb_columns(stream: "TextIO") -> int | None:
     if not is_dumb or not stream.isatty():
         return None
     columns = os.environ.get("COLUMNS", "")
+    # A width of 0 means that it is unknown.
     if columns.isdecimal():
         return int(columns) or None
     try:
@@ -140,7 +141,7 @@ def print_plan(
 
 
 def print_rehearsals(plan: "Plan", *beside: Path, as_markdown: bool = False) -> None:
-    """Print the lines of the stored rehearsals of exactly ``plan``; ``beside`` are files of it."""
+    """Print a line for each stored rehearsal of exactly ``plan``, also of those beside its files ``beside``."""
     from railweave.api.simulator.rehearsal_files import stored
 
     rehearsals = stored(plan, *beside)
@@ -177,6 +178,7 @@ class _Printable:
             yield Segment.line()
 
     def _segments(self, console: "Console", options: "ConsoleOptions") -> "Iterator[Segment]":
+        """Yield the segments of the view, masked and printable; rich's own control codes are unchanged."""
         from rich.segment import Segment
 
         from railweave.printable import printable
@@ -192,14 +194,14 @@ def _without_trailing_blanks(line: "Sequence[Segment]") -> "Sequence[Segment]":
     """Return a line without the blanks at its end, which tables fill their last column with; colored blanks stay."""
     from rich.segment import Segment
 
-    for place in reversed(range(len(line))):
-        segment = line[place]
+    for index in reversed(range(len(line))):
+        segment = line[index]
         is_colored = segment.style is not None and segment.style.bgcolor is not None
         if segment.control or is_colored:
-            return line[: place + 1]
+            return line[: index + 1]
         text = segment.text.rstrip(" ")
         if text:
-            return [*line[:place], Segment(text, segment.style)]
+            return [*line[:index], Segment(text, segment.style)]
     return ()
 
 

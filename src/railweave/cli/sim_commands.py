@@ -74,17 +74,17 @@ def up(
     if endpoints.without_nodes:
         print_view(endpoints.without_nodes)
     if endpoints.unplugged:
-        print_view(_unplugged(endpoints.unplugged))
+        print_view(_unplugged_text(endpoints.unplugged))
 
 
-def _unplugged(cables: Sequence[tuple[str, str]]) -> str:
+def _unplugged_text(cables: Sequence[tuple[str, str]]) -> str:
     """Return the cables that another cable keeps out of their ports, and what plugs them."""
     shown = first_few([f"{a} – {b}" for a, b in cables], 3)
     phase = command_line("sim", "cable", "--from", "REV", "--phase", "N")
-    pair = command_line("sim", "cable", "A:PORT", "B:PORT")
+    one_cable = command_line("sim", "cable", "A:PORT", "B:PORT")
     return (
         f"not plugged, as another cable is in one of the ports: {counted(len(cables), 'cable')}: {shown}\n"
-        f"next: `{phase}` moves the cables of a phase; `{pair}` plugs a cable"
+        f"next: `{phase}` moves the cables of a phase; `{one_cable}` plugs a cable"
     )
 
 
@@ -107,6 +107,7 @@ def status(intent: IntentArgument = None, option: IntentOption = None, json: AsJ
 
 
 def _status_view(status: Mapping[str, Any]) -> "RenderableType":
+    """Return a table of the simulated switches and nodes, or the command that starts the simulator."""
     from rich.table import Table
 
     if not status.get("running", True):
@@ -139,10 +140,10 @@ def ssh(
     """Log in to a simulated switch or node with OpenSSH."""
     import subprocess
 
-    # The status is that of the remote command, for scripts.
-    words = api.sim.ssh_command(api.open_project(option), device, command or ())
+    ssh_command = api.sim.ssh_command(api.open_project(option), device, command or ())
     try:
-        return subprocess.run(words, check=False).returncode
+        # The status is that of the remote command, for scripts.
+        return subprocess.run(ssh_command, check=False).returncode
     except OSError as exc:
         raise RailweaveError(f"ssh cannot be run ({exc.strerror}): install OpenSSH's client") from exc
 
@@ -179,6 +180,7 @@ def cable(
 
 
 def _move_cables(option: Path | None, base: str, phase: int | None, end: str, *, as_json: bool) -> None:
+    """Move the cables of a phase and print the result; raises UsageError for incomplete or contradicting options."""
     from railweave.report.phases import rewired_json, rewired_view
 
     if end:
@@ -284,11 +286,11 @@ def fault(
         "rate": rate,
     }
     # The other details are passed only if they are given: each has a default, which may depend on the kind of fault.
-    words = {"daemon": daemon, "speed": speed, "fec": fec, "interval_ms": interval_ms, "counted": counted}
-    details |= {name: value for name, value in words.items() if value}
+    if_not_empty = {"daemon": daemon, "speed": speed, "fec": fec, "interval_ms": interval_ms, "counted": counted}
+    details |= {name: value for name, value in if_not_empty.items() if value}
     # Zero is a value of these, unlike of those above.
-    measures = {"times": times, "nic": nic, "ratio": ratio, "ber": ber, "lane": lane, "bytes": size, "gbps": gbps}
-    measures |= {"dscp": dscp, "priority": priority, "db": db, "decade_s": decade_s, "flaps": flaps, "celsius": celsius}
-    details |= {name: value for name, value in measures.items() if value is not None}
+    if_given = {"times": times, "nic": nic, "ratio": ratio, "ber": ber, "lane": lane, "bytes": size, "gbps": gbps}
+    if_given |= {"dscp": dscp, "priority": priority, "db": db, "decade_s": decade_s, "flaps": flaps, "celsius": celsius}
+    details |= {name: value for name, value in if_given.items() if value is not None}
     api.sim.fault(api.open_project(option), device, kind, **details)
     print_view(f"{device}: {kind}")

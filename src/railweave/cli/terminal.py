@@ -118,7 +118,8 @@ class Terminal(Operator):
         devices = counted(len(plan.deltas), "device")
         beginning = f"{what} apply" if what else "Apply"
         question = f"{beginning} {changes} to {devices} of {plan.fabric} on {plan.target}?"
-        return self._confirms(question, "deploy", f" or a plan file (`{command_line('plan', '-o', 'plan.json')}`)")
+        plan_command = command_line("plan", "-o", "plan.json")
+        return self._confirms(question, "deploy", f" or a plan file (`{plan_command}`)")
 
     def approves_drain(
         self, targets: "Sequence[DrainTarget]", drained: Mapping[str, tuple[str, ...]], uplinks_left_percent: float
@@ -174,7 +175,10 @@ class Terminal(Operator):
         return self._confirms(question, "trust", "; nothing was recorded")
 
     def _confirms(self, question: str, command: str, instead: str = "") -> bool:
-        """Ask on standard error, unless the command line agreed; raise RailweaveError if nobody can be asked."""
+        """Ask on standard error, unless the command line agreed, and tell whether the person agrees.
+
+        Raises RailweaveError for ``command`` if nobody can be asked; ``instead`` is what the message adds to --yes.
+        """
         if self.yes:
             return True
         self.require_answer(command, instead)
