@@ -63,20 +63,20 @@ class CounterLines:
         # The fields of rows that are kept.
         self._fields = {*_OF_FEC}
         for port in ports:
-            self._add(PORTS, port, _OF_PORTS, port)
+            self._add_series(PORTS, port, _OF_PORTS, port)
             for number in numbers:
                 name = f"{port}|{number}"
                 if number in lossless:
-                    self._add(PORTS, port, _OF_PRIORITIES, port, number)
-                    self._add(_QUEUES, name, _OF_LOSSLESS_QUEUES, port, number)
-                    self._add(_GROUPS, name, (metrics.GROUP_DROPS,), port, number)
+                    self._add_series(PORTS, port, _OF_PRIORITIES, port, number)
+                    self._add_series(_QUEUES, name, _OF_LOSSLESS_QUEUES, port, number)
+                    self._add_series(_GROUPS, name, (metrics.GROUP_DROPS,), port, number)
                 else:
-                    self._add(_QUEUES, name, _OF_QUEUES, port, number)
+                    self._add_series(_QUEUES, name, _OF_QUEUES, port, number)
 
-    def _add(
+    def _add_series(
         self, table: str, row: str, row_metrics: Iterable[ScrapedMetric], port: str, number: int | None = None
     ) -> None:
-        """Serve metrics of a row, with the labels of its port and of the number of its queue, group or priority."""
+        """Serve metrics of a row, labeled with its port and the ``number`` of its queue, group or priority, if any."""
         series = self._series[table].setdefault(row, [])
         for metric in row_metrics:
             field = metric.source.replace("<priority>", str(number))
@@ -85,8 +85,11 @@ class CounterLines:
 
     def read(self, counters: Mapping[str, Any]) -> ReadCounters | str:
         """Return the counters that are served, or a sentence why there are none."""
-        at = counters.get("at")
-        if not isinstance(at, int | float) or isinstance(at, bool) or not isinstance(counters.get(PORTS), Mapping):
+        at: Any = counters.get("at")
+        # A bool is an int for Python.
+        has_time = isinstance(at, int | float) and not isinstance(at, bool)
+        has_ports = isinstance(counters.get(PORTS), Mapping)
+        if not has_time or not has_ports:
             return "its answer has no counters"
         tables = {table: self._served_rows(names, counters.get(table)) for table, names in self._series.items()}
         if not tables[PORTS]:
@@ -105,7 +108,7 @@ class CounterLines:
         return served
 
     def lines(self, read: ReadCounters, earlier: ReadCounters | None) -> Samples:
-        """Return the lines of a reading; ``earlier`` is the reading before.
+        """Return the lines of a reading by metric; ``earlier`` is the reading before, None for the first one.
 
         Prometheus itself handles a row that restarted and a counter that wrapped. A counter that fell alone was
         misread: it has no line this time.
@@ -132,7 +135,10 @@ def _text(metric: str, value: int) -> str:
 
 
 def _without_fallen(before: Mapping[str, int], after: Mapping[str, int]) -> Mapping[str, int]:
-    """Return a row without the counters that fell, though neither wrapped nor reset with the others of the row."""
+    """Return a row without the counters that fell alone.
+
+    A counter that wrapped is kept, and so is one that was reset together with the others of its row.
+    """
     if before == after:
         return after
     fallen = [field for field, value in before.items() if after.get(field, value) < value]

@@ -21,7 +21,7 @@ _ABOVE_32_BITS = 2**63
 
 
 def link_samples(expectation: Expectation, reading: MonitoredReading) -> Iterator[PortSample]:
-    """Yield whether links and sessions are up and neighbors as planned, by the checks of `verify`.
+    """Yield a sample for each link, session and neighbor: whether it is up or as planned, by the checks of `verify`.
 
     A port on which LLDP shows no neighbor has no sample: whether the cable is right is unknown.
     """
@@ -47,7 +47,7 @@ def _flag(value: bool) -> str:
 def watermark_samples(
     reading: MonitoredReading, ports: Iterable[str], marking: Iterable[int], lossless: frozenset[int]
 ) -> Iterator[PortSample]:
-    """Yield the watermarks of the last interval: of queues that mark, and of the headroom of lossless groups."""
+    """Yield the last interval's watermarks: of the queues ``marking``, and of the headroom of ``lossless`` groups."""
     queues = reading.part("watermarks", "queues")
     groups = reading.part("watermarks", "groups")
     numbers = tuple(marking)
@@ -71,7 +71,10 @@ def _watermark(metric: ScrapedMetric, port: str, number: int, row: object) -> It
 def error_rate_samples(
     reading: MonitoredReading, read: ReadCounters, earlier: ReadCounters | None, limits: Mapping[str, LinkLimits]
 ) -> Iterator[PortSample]:
-    """Yield the bit error rates before FEC: as the switch computes them, else from its codewords as `links` does."""
+    """Yield the bit error rate before FEC of each port that has one.
+
+    It is as the switch computes it, else computed from the codewords of two readings as `links` does.
+    """
     switch_rates = reading.part("error_rates")
     for port, limit in limits.items():
         rate = None
@@ -141,6 +144,7 @@ class ModuleSampler:
                 yield from self._module_samples(port, states)
 
     def _module_samples(self, port: CagedPort, states: Mapping[str, Any]) -> tuple[PortSample, ...]:
+        """Return the samples of the module of a port; those of the last reading if its state is the same."""
         module_state = states.get(port.holder)
         last = self._last_samples.get(port.name)
         if last is None or last.state != module_state:
@@ -159,7 +163,10 @@ def _flap_samples(port: str, state: Mapping[str, Any]) -> Iterator[PortSample]:
 
 
 def _optic_samples(port: str, module: Module, lanes: range | None) -> Iterator[PortSample]:
-    """Yield the weakest of ``lanes`` (None: of all) and the temperature, each with the module's own limit."""
+    """Yield the received power of the weakest lane and the temperature, each with the module's own limit.
+
+    ``lanes`` are those of the port, None for all lanes of the module.
+    """
     powers = []
     for field, text in module.readings.items():
         # Not a regular expression, for speed: modules have dozens of readings.

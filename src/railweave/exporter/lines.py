@@ -45,7 +45,7 @@ class LineWriter:
         return self.by_metric(lines)
 
     def by_metric(self, lines: Mapping[str, list[str]]) -> Samples:
-        """Return lines by metric that are given by the names of metrics."""
+        """Join the lines of each metric, which are given by its name, and return them by metric."""
         return {self._metrics[name]: "".join(texts) for name, texts in lines.items()}
 
 

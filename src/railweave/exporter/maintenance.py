@@ -13,7 +13,7 @@ def maintenance_states(name: str, reading: MonitoredReading) -> frozenset[str]:
     """Return the states of the switch ``name``.
 
     A pending commit or a hold is a rollout, but a commit that only drains is a drain. A switch that was never deployed
-    is a new one in the place of another, or one that the fabric grows by.
+    counts as replaced: it is new in the place of another one, or the fabric grows by it.
     """
     states = set()
     if drained(reading.running) == tuple(WHOLE) or reading.status.drains:

@@ -49,7 +49,7 @@ class SwitchSampler:
         self._written: dict[str, WrittenPart] = {}
 
     def __call__(self, reading: MonitoredReading) -> SwitchSamples:
-        """Return the samples of a reading: every part that it has."""
+        """Return the samples of every part that a reading has, and keep its counters for the next reading."""
         missing = list(self._missing(reading))
         modules = reading.part("link_state", "ports")
         samples = {

@@ -138,11 +138,12 @@ class ReadingStore:
         with self._lock:
             now = self._clock()
             for name, entry in self._entries.items():
-                for metric, value in self._readings(entry, now):
+                for metric, value in self._reading_metrics(entry, now):
                     lines.setdefault(metric, []).append(f'{metric}{{device="{name}"}} {value}\n')
         return exposition((metric, "".join(texts)) for metric, texts in lines.items())
 
-    def _readings(self, entry: _StoredSwitch, now: float) -> Iterator[tuple[ScrapedMetric, str]]:
+    def _reading_metrics(self, entry: _StoredSwitch, now: float) -> Iterator[tuple[ScrapedMetric, str]]:
+        """Yield the metrics of the readings of a switch with their values."""
         up = _is_up(entry, now)
         if up is not None:
             yield metrics.SWITCH_UP, str(int(up))
@@ -154,7 +155,7 @@ class ReadingStore:
             yield metrics.READING_SECONDS, f"{entry.seconds:.3f}"
 
     def _own_samples(self, name: str, entry: _StoredSwitch, now: float) -> Iterator[tuple[ScrapedMetric, str]]:
-        """Yield what railweave itself says of a switch: also if the switch does not answer."""
+        """Yield the lines of the metrics that are known of a switch even if it does not answer."""
         label = f'{{device="{name}"}}'
         up = _is_up(entry, now)
         if up is not None:
@@ -173,7 +174,7 @@ class ReadingStore:
             yield metrics.OTHER_PROGRAM, f"{metrics.OTHER_PROGRAM}{label} {int(entry.samples.other_program)}\n"
 
     def _states(self, name: str, entry: _StoredSwitch, now: float) -> frozenset[str]:
-        """Return the states of maintenance: those of the last reading while a switch cannot be read.
+        """Return the states of maintenance of a switch; while it cannot be read, those of the last reading.
 
         A drained switch may be unplugged for as long as it takes. A rollout ends, and its switch must come back.
         """
@@ -185,6 +186,7 @@ class ReadingStore:
         return states
 
     def _served(self, entry: _StoredSwitch, now: float) -> Iterable[tuple[ScrapedMetric, str]]:
+        """Return the lines of the last reading by metric, none if that is too old."""
         if entry.sampled_at is None or now - entry.sampled_at > self._stale_s:
             return ()
         return entry.samples.samples.items()
