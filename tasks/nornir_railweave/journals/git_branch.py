@@ -45,7 +45,10 @@ class _Remote(NamedTuple):
 
 
 def _without_login(remote: str) -> _Remote:
-    """Return a remote with the login of its URL in variables: in the URL every process list would show it."""
+    """Return a remote with the login of its URL in environment variables instead.
+
+    In the URL, every list of processes would show it.
+    """
     url = _LOGIN_IN_URL.fullmatch(remote)
     if url is None:
         return _Remote(remote, {})
@@ -71,7 +74,7 @@ class GitBranch:
     """A branch that holds nothing but records; ``remote`` is the name of a remote or its URL."""
 
     def __init__(self, remote: str, branch: str) -> None:
-        """Take the place as named; raises StoreError for what git would take for an option."""
+        """Name the branch; nothing is fetched yet. Raises StoreError for a remote that git would take for an option."""
         if not remote or remote.startswith("-"):
             raise StoreError(f"git:{remote} names no remote: `git:origin`, or `git:URL`")
         self._named = remote
@@ -79,7 +82,7 @@ class GitBranch:
         self._head = ""
 
     def names(self, folder: str = "") -> list[str]:
-        """Return the names of the records on the branch."""
+        """Fetch the branch, and return the names of its records; only those of ``folder`` if it is given."""
         self._fetch()
         return [name for name in self._names() if not folder or name.startswith(f"{folder}/")]
 
@@ -99,7 +102,11 @@ class GitBranch:
         return records
 
     def create(self, name: str, data: bytes, removing: Sequence[str] = ()) -> bool:
-        """Commit a record and push it."""
+        """Commit a record and push it, with the records of ``removing`` removed.
+
+        Return False if another runner has stored a record of this name, or a later one. Raises StoreError if the remote
+        refuses the commit for another reason, or other runners are faster each time.
+        """
         for _ in range(_ATTEMPTS):
             stored = set(self._names())
             if name in stored:
@@ -129,7 +136,10 @@ class GitBranch:
         return self._remote_of("--push")
 
     def _remote_of(self, *options: str) -> _Remote:
-        """Return the remote, of a named one its URL if that has a login; ``options`` are of `git remote get-url`."""
+        """Return the remote without a login; ``options`` are those of `git remote get-url`.
+
+        A remote that was given by its name keeps the name, unless it has one URL and that has a login.
+        """
         if ":" in self._named:
             return _without_login(self._named)
         by_name = _Remote(self._named, {})
@@ -146,11 +156,14 @@ class GitBranch:
         return by_name
 
     def _reach(self, verb: str, *words: str) -> bytes:
-        """Run a git command that talks to the remote; ``words`` follow its name."""
+        """Run a git command that talks to the remote, and return its output.
+
+        Options among ``words`` come before the name of the remote, the others after it.
+        """
         remote = self._push_remote if verb == "push" else self._remote
         options = [word for word in words if word.startswith("-")]
-        rest = [word for word in words if not word.startswith("-")]
-        return self._git(verb, *options, remote.name, *rest, more=remote.login)
+        arguments = [word for word in words if not word.startswith("-")]
+        return self._git(verb, *options, remote.name, *arguments, more=remote.login)
 
     @property
     def _shown(self) -> str:
@@ -162,7 +175,7 @@ class GitBranch:
         return self._git("ls-tree", "-r", "-z", "--name-only", self._head).decode().split("\0")[:-1]
 
     def _fetch(self) -> None:
-        """Fetch the branch if its newest commit is not the one that was seen last."""
+        """Fetch the branch, unless its newest commit is the one that was seen last."""
         words = self._reach("ls-remote", "--quiet", self._ref).decode().split()
         head = words[0] if words else ""
         if head not in ("", self._head):
@@ -184,7 +197,7 @@ class GitBranch:
         return self._git("commit-tree", *parent, "-m", name, tree, more=_IDENTITY).decode().strip()
 
     def _push(self, commit: str) -> str:
-        """Return why the remote did not take a commit, empty where it did."""
+        """Push a commit; return why the remote did not take it, empty if it did."""
         try:
             # The project's hooks are for its own branches. Without `+` the remote refuses a commit that does not follow
             # its newest one.
@@ -201,7 +214,7 @@ class GitBranch:
             "GIT_SSH_COMMAND": os.environ.get("GIT_SSH_COMMAND", "ssh -oBatchMode=yes"),
         }
         try:
-            done = subprocess.run(
+            completed = subprocess.run(
                 ["git", *words], input=data, capture_output=True, check=False, timeout=_TIMEOUT_S,
                 env={**os.environ, **quiet, **(more or {})},
             )  # fmt: skip
@@ -209,13 +222,13 @@ class GitBranch:
             raise StoreError(f"git cannot be run: {fault.strerror}") from None
         except subprocess.TimeoutExpired:
             raise StoreError(f"git {words[0]}: no answer within {_TIMEOUT_S:g} s") from None
-        if done.returncode:
-            raise StoreError(f"git {words[0]}: {_reason(done.stderr)}")
-        return done.stdout
+        if completed.returncode:
+            raise StoreError(f"git {words[0]}: {_reason(completed.stderr)}")
+        return completed.stdout
 
 
 def _reason(stderr: bytes) -> str:
-    """Return the line of git's output that says why it failed; others are advice and progress."""
+    """Return the line of git's output that says why it failed; the other lines are advice and progress."""
     lines = [line for line in stderr.decode("utf-8", "replace").splitlines() if line.strip()]
     reasons = [line for line in lines if line.startswith(("fatal:", "error:", " ! "))]
     return (reasons or lines or ["failed"])[0].strip()

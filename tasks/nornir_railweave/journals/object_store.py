@@ -21,7 +21,10 @@ _RETRY_S = 30
 
 
 def open_object_store(url: str) -> "ObjectStore":
-    """Return the store of a URL such as ``s3://BUCKET/PREFIX``; raises StoreError without obstore, or a usable URL."""
+    """Return the store of a URL such as ``s3://BUCKET/PREFIX``.
+
+    Raises StoreError if obstore is not installed, or cannot use the URL.
+    """
     try:
         from obstore.store import from_url
     except ImportError:
@@ -43,7 +46,7 @@ class ObjectStore:
         self._bucket = bucket
 
     def names(self, folder: str = "") -> list[str]:
-        """List the objects."""
+        """Return the names of the objects in their order; only those of ``folder`` if it is given."""
         import obstore
 
         names: list[str] = []
@@ -53,7 +56,7 @@ class ObjectStore:
         return sorted(names)
 
     def read(self, names: Sequence[str]) -> Mapping[str, bytes]:
-        """Read objects, several at once."""
+        """Return the contents of objects, which are read several at once; objects that are gone are left out."""
         with ThreadPoolExecutor(_AT_ONCE) as pool:
             contents = zip(names, pool.map(self._content, names), strict=True)
             return {name: content for name, content in contents if content is not None}
@@ -86,6 +89,7 @@ class ObjectStore:
         return True
 
     def _content(self, name: str) -> bytes | None:
+        """Return the content of an object; None if there is no object of this name."""
         import obstore
         from obstore.exceptions import NotFoundError
 
@@ -98,7 +102,7 @@ class ObjectStore:
 
 @contextmanager
 def _as_store_errors(*passed: type[BaseException]) -> Iterator[None]:
-    """Raise StoreError for what obstore raises, except for the exceptions ``passed``, which are passed on."""
+    """Raise StoreError for any exception of the block, except those of the types ``passed``."""
     try:
         yield
     except passed:

@@ -18,7 +18,7 @@ def is_store(place: str) -> bool:
 
 
 def open_store(place: str) -> Store:
-    """Return the store that ``place`` names; raises StoreError for an unusable one."""
+    """Return the store that ``place`` names. Raises StoreError if it names none that can be used."""
     if place.startswith("git:"):
         from nornir_railweave.journals.git_branch import GitBranch
 

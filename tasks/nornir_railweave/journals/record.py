@@ -42,7 +42,7 @@ class JournalRecord:
 
 
 def read_record(data: bytes) -> JournalRecord | None:
-    """Return a record from its stored form; None for anything else."""
+    """Return the record in ``data``, its stored form; None if that is not a record."""
     first_line, _, lines = data.partition(b"\n")
     try:
         heading: RecordHeading = read_text(RecordHeading, first_line)
@@ -55,7 +55,7 @@ def read_record(data: bytes) -> JournalRecord | None:
 
 
 def valid_numbers(numbered: Mapping[int, JournalRecord]) -> list[int]:
-    """Return the numbers of the records that count: those that no later one replaces."""
+    """Return the numbers of the records that no later record replaces, in their order."""
     replaced: set[int] = set()
     for number, record in numbered.items():
         if record.heading.replaces:
@@ -66,7 +66,7 @@ def valid_numbers(numbered: Mapping[int, JournalRecord]) -> list[int]:
 
 
 def journal_texts(numbered: Mapping[int, JournalRecord]) -> dict[str, bytes]:
-    """Return the journal of each rollout."""
+    """Return the lines of each rollout's journal, by the name of the rollout; replaced records are left out."""
     texts: defaultdict[str, bytes] = defaultdict(bytes)
     for number in valid_numbers(numbered):
         texts[numbered[number].heading.rollout] += numbered[number].lines

@@ -81,7 +81,8 @@ class SharedJournals:
             for rollout, lines in journal_texts(numbered).items():
                 if rollout in unjournaled:
                     continue
-                _mirror(self.folder / f"{rollout}{SUFFIX}", lines, self._holder(folder, numbered, rollout))
+                holder = self._holder(folder, numbered, rollout)
+                _mirror(self.folder / f"{rollout}{SUFFIX}", lines, holder)
                 self._stored[rollout] = len(lines)
 
     def _read_folders(self) -> dict[str, dict[int, JournalRecord]]:
@@ -99,45 +100,50 @@ class SharedJournals:
         return folders
 
     def _holder(self, folder: str, numbered: Mapping[int, JournalRecord], rollout: str) -> str:
-        """Return the runner that carries out a rollout now; empty where no runner does, or it is given up as lost."""
+        """Return the runner that carries out a rollout now; empty if no runner does, or it is given up as lost.
+
+        ``numbered`` are the records of ``folder``, by their numbers.
+        """
         last_number = max(numbered)
         last = numbered[last_number].heading
-        if not _holds(last, rollout) or self._lost.get(folder) == last_number:
+        if not _wrote_lately(last, rollout) or self._lost.get(folder) == last_number:
             return ""
         return last.by
 
     def refuse_while_held(self, place: str, tell: Callable[[str], None] = lambda _: None) -> None:
-        """Raise JournalHeldError if another runner holds ``FABRIC@TARGET``: it creates a record within ``LEASE_S``.
+        """Raise JournalHeldError if another runner holds ``place``, a ``FABRIC@TARGET``, and is alive.
 
-        If it does not, it is given up as lost, and the folder has what it wrote last. ``tell`` gets a sentence that
-        says what this waits for.
+        It is alive if it creates a record within ``LEASE_S`` seconds. If it does not, it is given up as lost, and the
+        journals are fetched with what it wrote last. ``tell`` gets a sentence that says what this waits for.
         """
-        number, holder = self._last(place)
+        number, holder = self._last_record(place)
         if holder is None or not holder.held or self._lost.get(place) == number:
             return
         tell(f"waiting up to {LEASE_S:g} s for a sign of life of rollout {holder.rollout} ({holder.by})")
         deadline_s = self.clock.monotonic() + LEASE_S
         while self.clock.monotonic() < deadline_s:
             self.clock.sleep(_POLL_S)
-            new_number, new_heading = self._last(place)
+            new_number, new_heading = self._last_record(place)
             if new_number == number:
                 continue
             if new_heading is not None and new_heading.held:
                 raise JournalHeldError(new_heading.by, new_heading.rollout)
             # It gave its hold up.
             break
+        # The loop ended by the time: no new record came.
         else:
             self._lost[place] = number
         self.fetch()
 
     def claim(self, place: str, journal: Path, by: str, *, journaled: bool = True) -> "Lease":
-        """Return the hold of ``FABRIC@TARGET`` for the rollout of ``journal``; a hold not ``journaled`` has no journal.
+        """Hold ``place``, a ``FABRIC@TARGET``, for the rollout of ``journal``; return the hold.
 
-        Lines of the journal's file that are not stored yet are, by the first ``flush``. Raises JournalHeldError where
-        another runner holds it, StoreError where another came since the journals were fetched.
+        ``by`` says who holds it. A hold that is not ``journaled`` has no journal. Lines of the journal's file that the
+        store does not have yet are stored by the first ``flush``. Raises JournalHeldError if another runner holds the
+        place, and StoreError if another runner has come since the journals were fetched.
         """
         self.refuse_while_held(place)
-        number, _ = self._last(place)
+        number, _ = self._last_record(place)
         if number != self._seen.get(place, 0):
             raise StoreError(f"another rollout of {place} came since this command began: run it again")
         heading = RecordHeading(secrets.token_hex(8), by, journal.stem, held=True, journaled=journaled)
@@ -148,11 +154,11 @@ class SharedJournals:
         return lease
 
     def released(self, place: str, number: int) -> None:
-        """Take note of the last number of a hold of our own."""
+        """Note the ``number`` of the last record of a hold of our own."""
         self._seen[place] = number
 
-    def _last(self, place: str) -> tuple[int, RecordHeading | None]:
-        """Return the number of the last record, 0 for none, and its heading if it is valid."""
+    def _last_record(self, place: str) -> tuple[int, RecordHeading | None]:
+        """Return the number of the last record, 0 for none, and its heading; None if it has no valid heading."""
         names = self._numbered_names(place)
         if not names:
             return 0, None
@@ -167,7 +173,7 @@ class SharedJournals:
         return [name for name in self.store.names(place) if _place(name).number]
 
     def lines_of(self, place: str) -> bytes:
-        """Return all lines that are stored of ``FABRIC@TARGET``, in their order. Raises StoreError."""
+        """Return all stored lines of a ``FABRIC@TARGET``, in their order. Raises StoreError."""
         numbered: dict[int, JournalRecord] = {}
         for name, data in self.store.read(self._numbered_names(place)).items():
             record = read_record(data)
@@ -184,9 +190,9 @@ class SharedJournals:
         return [lines[name] for name in names if name in lines]
 
     def append_audit(self, line: Callable[[bytes], bytes]) -> bool:
-        """Store another line of the audit log; return False where another runner has stored one meanwhile.
+        """Store another line of the audit log; return False if another runner has stored one meanwhile.
 
-        ``line`` returns it from the last line, empty for the first.
+        ``line`` makes the line from the last one, which is empty if there is none.
         """
         names = self.store.names(AUDIT)
         if not names:
@@ -200,7 +206,11 @@ class Lease:
     """The hold of one fabric and target, and what is written under it; its methods may be called from any thread."""
 
     def __init__(self, journals: SharedJournals, place: str, number: int, heading: RecordHeading) -> None:
-        """Create the first record. Raises JournalHeldError where another runner is faster, StoreError."""
+        """Create the first record, ``number``, and renew it from a thread until the lease ends.
+
+        Raises JournalHeldError if another runner is faster, and StoreError if the store fails, or takes a second record
+        of one name.
+        """
         self._journals = journals
         self._place = place
         # The number of the holder's first record, and that of the next one that it creates.
@@ -224,7 +234,7 @@ class Lease:
         self._idle = [*self._names]
         if journals.store.create(_name(place, number), b"a second record of this name"):
             raise StoreError("the store replaces records, where it must refuse a second one: it keeps no runners apart")
-        threading.Thread(target=self._renewing, daemon=True).start()
+        threading.Thread(target=self._renew_until_ended, daemon=True).start()
 
     def add(self, data: bytes) -> None:
         """Take lines of the journal; they are stored by the next ``flush``, at the latest with the next record."""
@@ -234,20 +244,20 @@ class Lease:
     def flush(self) -> None:
         """Return once all lines that were added before are stored; those of several threads go together.
 
-        Raises StoreError where the store does not take them, or another runner has taken over.
+        Raises StoreError if the store does not take them, or another runner has taken over.
         """
         with self._sending:
             if self._lines or self._unsent:
                 self._send()
 
     def renew(self) -> None:
-        """Show that the holder lives, with whatever lines are there. Raises StoreError as ``flush`` does."""
+        """Store a record, with whatever lines are there, to show that the holder lives. Raises as ``flush`` does."""
         with self._sending:
             if not self._ended.is_set():
                 self._send()
 
     def stand_for(self, lines: bytes) -> None:
-        """Replace all that was stored before this hold by ``lines``, with the last record. Raises StoreError."""
+        """Let the last record of this hold replace all that was stored before it by ``lines``. Raises StoreError."""
         with self._sending:
             names = self._journals.store.names(self._place)
             old_names = [name for name in names if 0 < _place(name).number < self._first]
@@ -257,14 +267,15 @@ class Lease:
                 self._written = lines + self._written
 
     def release(self) -> None:
-        """Store all lines as one record, in the place of all before, and give the hold up. Raises StoreError."""
+        """Store all lines as one record, which replaces all before it, and give the hold up. Raises StoreError."""
         with self._sending:
             if self._ended.is_set():
                 return
             if self._lines or self._unsent:
                 self._send()
             self._ended.set()
-            self._require(self._create(self._body(self._written, held=False, replaces=self._first), self._names))
+            whole = self._body(self._written, held=False, replaces=self._first)
+            self._require_ours(self._create(whole, self._names))
             self._journals.released(self._place, self._number - 1)
 
     def _send(self) -> None:
@@ -279,10 +290,13 @@ class Lease:
         self._store(_UnsentRecord(lines, self._body(lines)))
 
     def _store(self, record: "_UnsentRecord") -> None:
-        """Store a record, and remove the one before if that has no lines. Raises StoreError, and keeps the record."""
+        """Store a record, and remove the one before if that has no lines.
+
+        Raises StoreError; the record is kept then, and stored first by the next call of ``_send``.
+        """
         self._unsent = record
         idle = self._idle
-        self._require(self._create(record.body, idle))
+        self._require_ours(self._create(record.body, idle))
         self._names = [name for name in self._names if name not in idle]
         self._idle = [] if record.lines else self._names[-1:]
         self._written += record.lines
@@ -293,7 +307,10 @@ class Lease:
         return JournalRecord(replace(self._heading, held=held, at=now, replaces=replaces), lines).encoded()
 
     def _create(self, body: bytes, removing: Sequence[str] = ()) -> bool:
-        """Create the holder's next record; return False if another runner has. Raises StoreError in the end."""
+        """Create the holder's next record; return False if another runner has taken its number.
+
+        Raises StoreError if the store does not take it after several attempts.
+        """
         name = _name(self._place, self._number)
         for attempt in range(_ATTEMPTS):
             try:
@@ -309,12 +326,13 @@ class Lease:
                 return created
         return False
 
-    def _require(self, created: bool) -> None:
+    def _require_ours(self, created: bool) -> None:
+        """End the lease and raise StoreError if a record was not ``created``: another runner has taken over."""
         if not created:
             self._ended.set()
             raise StoreError("another runner has taken the rollout over")
 
-    def _renewing(self) -> None:
+    def _renew_until_ended(self) -> None:
         while not self._ended.wait(RENEW_S):
             # It is tried again here, and `flush` raises the error before the next switch is touched.
             with suppress(StoreError):
@@ -346,10 +364,10 @@ def _place(name: str) -> _RecordPlace:
     return _RecordPlace(folder, int(number))
 
 
-def _holds(last: RecordHeading, rollout: str) -> bool:
-    """Tell whether a rollout's holder wrote the ``last`` record lately, by the clocks of both machines.
+def _wrote_lately(last: RecordHeading, rollout: str) -> bool:
+    """Tell whether a rollout's holder wrote the ``last`` record less than ``LEASE_S`` seconds ago, by both clocks.
 
-    It is good enough for a list of rollouts; ``refuse_while_held`` compares no clocks.
+    That is good enough for a list of rollouts; ``refuse_while_held`` compares no clocks.
     """
     try:
         age_s = (datetime.now(UTC) - datetime.fromisoformat(last.at)).total_seconds()
@@ -367,7 +385,7 @@ def is_held(journal: Path) -> bool:
 
 
 def _mirror(path: Path, lines: bytes, holder: str) -> None:
-    """Write a journal as the store has it, and mark it as held by ``holder`` if that is not empty."""
+    """Write a journal into its file as the store has it, and mark it as held by ``holder`` if that is not empty."""
     if holder:
         held_mark(path).write_text(holder, encoding="utf-8")
     else:

@@ -53,7 +53,7 @@ class Store(Protocol):
 
 
 def later_than(name: str, names: Iterable[str]) -> bool:
-    """Tell whether the folder of a record has a later one."""
+    """Tell whether ``names`` have a record in the folder of ``name`` with a higher number."""
     folder, _, number = name.rpartition("/")
     for record in names:
         folder_of_record, _, record_number = record.rpartition("/")
