@@ -38,12 +38,13 @@ class SwitchPolling:
         self._threads: list[threading.Thread] = []
 
     def start(self, begin: Callable[[str], None], take: Take) -> None:
-        """Start reading. ``begin`` is called before each reading, ``take`` with its result, both in its thread.
+        """Start a thread for each switch that reads it at the interval.
 
-        First readings are spread over the interval, so that the load is even.
+        ``begin`` is called before each reading, and ``take`` with its result, both in that thread. The first readings
+        are spread over the interval, so that the load is even.
         """
-        for place, name in enumerate(self._names):
-            delay_s = self._interval_s * place / len(self._names)
+        for number, name in enumerate(self._names):
+            delay_s = self._interval_s * number / len(self._names)
             thread = threading.Thread(
                 target=self._poll, args=(name, delay_s, begin, take), name=f"poll {name}", daemon=True
             )
@@ -51,6 +52,7 @@ class SwitchPolling:
             thread.start()
 
     def _poll(self, name: str, delay_s: float, begin: Callable[[str], None], take: Take) -> None:
+        """Read a switch after ``delay_s`` seconds, and then at the interval, until all readings are ended."""
         switch = only(self._nr, [name])
         wait_s = delay_s
         while not self._stop.wait(wait_s):
@@ -74,6 +76,7 @@ class SwitchPolling:
             reader.join()
 
     def _read(self, switch: Nornir, name: str, begin: Callable[[str], None], take: Take) -> None:
+        """Read a switch once, and pass its result, or the exception of its task, to ``take``."""
         begin(name)
         result = switch.run(self._task, on_failed=True)[name][0]
         # A mistake of the program in a task is passed on as well: the thread goes on with the next reading.

@@ -26,7 +26,10 @@ def isolate(ends: Iterable[str]) -> None:
 
 
 def remove(ends: Iterable[str]) -> None:
-    """Remove interfaces of the host that exist; with their container they may go late, after its last connection."""
+    """Remove those of these interfaces of the host that exist.
+
+    They go with their container too, but perhaps late, after its last connection.
+    """
     for end in ends:
         if (_DEVICES / end).exists():
             _run("ip", "link", "del", "dev", end)
@@ -36,25 +39,25 @@ def connect(pairs: Iterable[tuple[str, str]]) -> None:
     """Connect pairs of interfaces of the host; raises ContainerlabError."""
     for left, right in pairs:
         isolate((left, right))
-        for near, far in ((left, right), (right, left)):
+        for receiver, sender in ((left, right), (right, left)):
             # The rule of an earlier far end may still be there, although that went with its container.
-            _run("tc", "qdisc", "del", "dev", near, "clsact")
-            redirect = ("action", "mirred", "egress", "redirect", "dev", far)
-            failure = _run("tc", "qdisc", "add", "dev", near, "clsact")
+            _run("tc", "qdisc", "del", "dev", receiver, "clsact")
+            redirect = ("action", "mirred", "egress", "redirect", "dev", sender)
+            failure = _run("tc", "qdisc", "add", "dev", receiver, "clsact")
             if not failure:
-                failure = _run("tc", "filter", "add", "dev", near, "ingress", *_EVERY_FRAME, *redirect)
+                failure = _run("tc", "filter", "add", "dev", receiver, "ingress", *_EVERY_FRAME, *redirect)
             if failure:
-                raise ContainerlabError(f"{near} and {far} cannot be connected: {failure}")
+                raise ContainerlabError(f"{receiver} and {sender} cannot be connected: {failure}")
 
 
 def _run(program: str, *words: str) -> str:
     """Run a program of iproute2; return why it fails, empty for success."""
     try:
-        done = subprocess.run([program, *words], capture_output=True, text=True, timeout=_COMMAND_S, check=False)
+        completed = subprocess.run([program, *words], capture_output=True, text=True, timeout=_COMMAND_S, check=False)
     except FileNotFoundError:
         return f"{program} is not installed (Debian's package iproute2)"
     except subprocess.TimeoutExpired:
         return f"{program} did not end within {_COMMAND_S:g} s"
-    if done.returncode:
-        return done.stderr.strip() or f"{program} exited with {done.returncode}"
+    if completed.returncode:
+        return completed.stderr.strip() or f"{program} exited with {completed.returncode}"
     return ""

@@ -109,24 +109,25 @@ class Containerlab:
         self.program = program
 
     def version(self) -> str:
-        """Return the version; raises ContainerlabError where Containerlab is not installed or says none."""
+        """Return the version. Raises ContainerlabError if Containerlab is not installed, or does not tell it."""
         version = _VERSION.search(_COLOUR.sub("", self._run("version", timeout_s=_READ_S)))
         if version is None:
             raise ContainerlabError(f"{self.program} version does not say which version it is")
         return version[1]
 
     def machine_mac(self) -> str:
-        """Return the MAC address in a virtual machine's start-up configuration: a variable of Containerlab, or empty.
+        """Return what a virtual machine's start-up configuration has for its MAC address: a variable, or empty.
 
-        From 0.79 on Containerlab fills in the container's own. Earlier versions do not know it when they write the
-        file, and the machine keeps the one that vrnetlab gave it. Raises ContainerlabError.
+        From 0.79 on Containerlab replaces the variable by the container's own address. Earlier versions do not know
+        that address when they write the file, and the machine keeps the one that vrnetlab gave it. Raises
+        ContainerlabError.
         """
         if _numbers(self.version()) >= _FILLS_IN_MAC:
             return "{{ .MacAddress }}"
         return ""
 
     def refuse_too_old(self, kind: str) -> None:
-        """Raise ContainerlabError where this Containerlab is too old for switches of a kind, or not installed."""
+        """Raise ContainerlabError if this Containerlab is too old for switches of ``kind``, or not installed."""
         installed = self.version()
         oldest = OLDEST[kind]
         if _numbers(installed) < oldest:
@@ -137,20 +138,20 @@ class Containerlab:
             )
 
     def deploy(self) -> tuple[ContainerNode, ...]:
-        """Start the lab. What a failed deployment left behind is removed before the error is raised."""
+        """Start the lab and return its nodes; what a failed start left behind is removed before the error is raised."""
         try:
             self._run("deploy", "-t", str(self.topology), timeout_s=_DEPLOY_S)
             return self.inspect()
         except BaseException as fault:
             is_of_another = isinstance(fault, ContainerlabError) and _RUNS_ALREADY in str(fault)
-            # A lab of this name that ran before is left alone.
+            # A lab of this name that ran before is left as it is.
             if not is_of_another:
                 with contextlib.suppress(ContainerlabError):
                     self.destroy()
             raise
 
     def inspect(self) -> tuple[ContainerNode, ...]:
-        """Return the nodes, those of labs beside it (``LAB_2``) included; none where the lab does not run."""
+        """Return the nodes of the lab, and of labs beside it (``LAB_2``), by name; none if the lab does not run."""
         try:
             # All labs, because Containerlab 0.79 fails for the name of a lab that does not run.
             answer = self._run("inspect", "--all", "-f", "json", timeout_s=_READ_S)
@@ -169,18 +170,21 @@ class Containerlab:
         return tuple(nodes)
 
     def destroy(self) -> None:
-        """Stop the lab and remove its containers, network and folder; nothing happens where it does not run."""
+        """Stop the lab and remove its containers, network and folder; nothing happens if it does not run."""
         self._run("destroy", "-t", str(self.topology), "--cleanup", timeout_s=_DESTROY_S)
 
     def _run(self, *words: str, timeout_s: float) -> str:
-        """Run Containerlab and return what it prints; raises ContainerlabError where that fails."""
+        """Run Containerlab and return what it prints. Raises ContainerlabError if that fails.
+
+        It is run again if it failed because a container of another lab vanished while it looked.
+        """
         environ = {**os.environ, "CLAB_VERSION_CHECK": "disable", "CLAB_LABDIR_BASE": str(self.topology.parent)}
         try:
             for _ in range(_TIMES):
-                done = subprocess.run(
+                completed = subprocess.run(
                     [self.program, *words], capture_output=True, text=True, timeout=timeout_s, env=environ, check=False
                 )
-                if done.returncode == 0 or _FLEETING not in done.stderr:
+                if completed.returncode == 0 or _FLEETING not in completed.stderr:
                     break
                 time.sleep(_PAUSE_S)
         except FileNotFoundError:
@@ -190,13 +194,16 @@ class Containerlab:
             ) from None
         except subprocess.TimeoutExpired:
             raise ContainerlabError(f"containerlab {words[0]} did not end within {timeout_s:g} s") from None
-        if done.returncode:
-            raise ContainerlabError(readable_fault(words, done.stderr or done.stdout))
-        return done.stdout
+        if completed.returncode:
+            raise ContainerlabError(readable_fault(words, completed.stderr or completed.stdout))
+        return completed.stdout
 
 
 def readable_fault(words: Sequence[str], said: str) -> str:
-    """Explain what Containerlab printed when a command failed, with the last lines of that below."""
+    """Return an error text for the command ``words``, which failed and printed ``said``.
+
+    It begins with an explanation if the fault is a known one, and ends with the last lines that were printed.
+    """
     printed = _COLOUR.sub("", said).strip()
     last_lines = "\n".join(f"  {line}" for line in printed.splitlines()[-_SHOWN_LINES:])
     for pattern, meaning in _FAULTS:
@@ -206,7 +213,7 @@ def readable_fault(words: Sequence[str], said: str) -> str:
 
 
 def _decoded(form: TypeAdapter[_Decoded], answer: str) -> _Decoded:
-    """Return the values in an answer of Containerlab; raises ContainerlabError for another form."""
+    """Return the values in an answer of Containerlab. Raises ContainerlabError if it has another form."""
     try:
         return form.validate_json(answer.strip() or "{}")
     except ValidationError as error:

@@ -53,7 +53,7 @@ def running_topology(lab: LabFolder) -> LabTopology | None:
 
 
 def _remove_interrupted(lab: LabFolder, topology: LabTopology) -> None:
-    """Remove the additions whose process was killed: those with nodes that the noted ``topology`` does not have."""
+    """Remove additions that were cut off: those with nodes that ``topology``, which is noted last, does not have."""
     noted_containers = {container_name(lab.name, name, node) for name, node in topology.nodes.items()}
     for further in lab.further:
         added_nodes = yaml.safe_load(further.topology.read_text(encoding="utf-8"))["topology"]["nodes"]
@@ -100,8 +100,9 @@ def grow(
 ) -> None:
     """Add nodes and cables to the running lab, and return when the new switches answer.
 
-    ``write`` writes the files of the new nodes; ``routes`` are commands that add routes, by running node. On any
-    failure what this call added is removed, and the rest runs on. Raises ContainerlabError.
+    ``write`` writes the files of the new nodes. ``routes`` are the commands that add routes on nodes that run already.
+    The new switches may take ``boot_s`` seconds to boot, by default as long as their kind needs. On any failure what
+    this call added is removed, and the rest runs on. Raises ContainerlabError.
     """
     new = lab.part(growth.added)
     refuse_used_ports(new)
@@ -132,7 +133,7 @@ def grow(
 
 
 def _further(lab: LabFolder, document: Mapping[str, Any]) -> Containerlab:
-    """Write the topology file of an addition, under the first free number; return its lab."""
+    """Write the topology file of an addition under the first free number; return the lab of that file."""
     number = 2
     while (lab.folder / MORE.format(number)).exists():
         number += 1
@@ -143,7 +144,8 @@ def _further(lab: LabFolder, document: Mapping[str, Any]) -> Containerlab:
 
 
 def _add_routes(lab: LabFolder, routes: Mapping[str, tuple[str, ...]]) -> None:
-    for name, lines in routes.items():
-        done = docker("exec", lab.container(name), "sh", "-ec", "\n".join(lines))
-        if done.returncode:
-            raise ContainerlabError(f"{name} does not take its new routes:\n  {done.stderr.strip()}")
+    """Run the commands of each node that add routes there. Raises ContainerlabError if one fails."""
+    for name, commands in routes.items():
+        completed = docker("exec", lab.container(name), "sh", "-ec", "\n".join(commands))
+        if completed.returncode:
+            raise ContainerlabError(f"{name} does not take its new routes:\n  {completed.stderr.strip()}")

@@ -16,7 +16,10 @@ def write_keys(lab: LabFolder) -> None:
 
 
 def host_keys(lab: LabFolder, public: str) -> str:
-    """Make a host key for every switch, which lets the lab's public key in; return their lines of known_hosts."""
+    """Write a host key for every switch, and the lab's ``public`` key that may log in there.
+
+    Return the lines of known_hosts with the host keys.
+    """
     known_hosts: list[str] = []
     for name, port in lab.ssh_ports.items():
         host_private, host_public = _new_key()
@@ -36,6 +39,7 @@ def public_key(lab: LabFolder) -> str:
 
 
 def _new_key() -> tuple[bytes, str]:
+    """Return a new key: the private one as a file has it, the public one as a line of known_hosts has it."""
     from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
     from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat, PublicFormat
 

@@ -56,7 +56,7 @@ def _files(sources: Path) -> list[Path]:
 
 
 def ensure_image(sources: Path) -> str:
-    """Build the node image where it is not there yet; return its name. Raises ContainerlabError."""
+    """Build the node image unless it is there already; return its name. Raises ContainerlabError."""
     tag = image_tag(sources)
     if has_image(tag):
         return tag
@@ -94,7 +94,7 @@ def running_nodes(name: str) -> dict[str, str]:
 
 
 def _containers(name: str, *options: str) -> list[str]:
-    """Return the containers of a lab, those that were added included."""
+    """Return the containers of a lab and of what was added to it; ``options`` are of `docker ps`."""
     form = '{{.Names}} {{.Label "containerlab"}}'
     lines = docker("ps", *options, "--filter", "label=containerlab", "--format", form).stdout.splitlines()
     containers: list[str] = []
@@ -107,9 +107,13 @@ def _containers(name: str, *options: str) -> list[str]:
 
 
 def docker(*words: str, timeout_s: float = 60.0) -> "subprocess.CompletedProcess[str]":
-    """Run a command of Docker; raises ContainerlabError if there is no Docker, not if the command fails."""
+    """Run a command of Docker, and return its output and exit status.
+
+    Raises ContainerlabError if Docker is not installed, does not answer, or is not done within ``timeout_s`` seconds.
+    A command that fails raises nothing.
+    """
     try:
-        done = subprocess.run(["docker", *words], capture_output=True, text=True, timeout=timeout_s, check=False)
+        completed = subprocess.run(["docker", *words], capture_output=True, text=True, timeout=timeout_s, check=False)
     except FileNotFoundError:
         raise ContainerlabError(
             "Docker is not installed, and a lab runs in containers: install it (https://docs.docker.com/engine/install/),"
@@ -117,16 +121,16 @@ def docker(*words: str, timeout_s: float = 60.0) -> "subprocess.CompletedProcess
         ) from None
     except subprocess.TimeoutExpired:
         raise ContainerlabError(f"docker {words[0]} did not end within {timeout_s:g} s") from None
-    said = done.stderr.lower()
-    if "cannot connect to the docker daemon" in said:
-        raise ContainerlabError(_unanswered(done.stderr, "start it, `sudo systemctl start docker`"))
-    if "permission denied while trying" in said:
-        raise ContainerlabError(_unanswered(done.stderr, "run the command as root or with sudo"))
-    return done
+    errors = completed.stderr.lower()
+    if "cannot connect to the docker daemon" in errors:
+        raise ContainerlabError(_unanswered(completed.stderr, "start it, `sudo systemctl start docker`"))
+    if "permission denied while trying" in errors:
+        raise ContainerlabError(_unanswered(completed.stderr, "run the command as root or with sudo"))
+    return completed
 
 
 def _unanswered(said: str, fix: str) -> str:
-    """Return the error that Docker's daemon does not answer, with what its client ``said``."""
+    """Return the error text that Docker's daemon does not answer, with a ``fix`` and what its client ``said``."""
     return f"Docker does not answer here: {fix}, and see that `docker info` works:\n  {said.strip()}"
 
 
@@ -163,7 +167,10 @@ def start(lab: LabFolder, topology: LabTopology, write: Callable[[], None], boot
 
 
 def waiting_ends(lab: str, topology: Path) -> list[str]:
-    """Return the interfaces on the host for cable ends of a topology file, also of those whose far end runs by now."""
+    """Return the interfaces on the host for the cable ends of a topology file.
+
+    Those of cables whose far end runs by now are included.
+    """
     ends: list[str] = []
     for link in yaml.safe_load(topology.read_text(encoding="utf-8"))["topology"]["links"]:
         if link["type"] == "host":
@@ -203,9 +210,9 @@ def stop(lab: LabFolder) -> bool:
 
 
 def _remove_remains(name: str) -> None:
-    """Remove containers and network of a lab by its name; Containerlab removes only those of a topology file.
+    """Remove the containers and the network of a lab by its name; Containerlab removes only those of a topology file.
 
-    Raises ContainerlabError where its network stays, as while other containers are attached to it.
+    Raises ContainerlabError if the network stays, for example because other containers are attached to it.
     """
     if containers := _containers(name, "--all"):
         docker("rm", "--force", "--volumes", *containers, timeout_s=300.0)
@@ -231,10 +238,12 @@ def refuse_used_ports(lab: LabFolder) -> None:
 
 
 def wait_for_switches(lab: LabFolder, ready_s: float, otherwise: str = _TAKEN_DOWN) -> None:
-    """Return when every switch has booted: its sshd, which starts last, answers, and a virtual machine is healthy.
+    """Wait until every switch has booted: its sshd, which starts last, answers, and a virtual machine is healthy.
 
     The sshd of a virtual machine answers before its first password is changed. Docker's health status of vrnetlab's
     container says when login, host name and start-up configuration are in place (vrnetlab ``sonic/docker/launch.py``).
+
+    Raises ContainerlabError if that takes more than ``ready_s`` seconds; ``otherwise`` is a part of its text.
     """
     deadline_s = time.monotonic() + ready_s
     waiting = dict(lab.ssh_ports)
@@ -254,7 +263,8 @@ def wait_for_switches(lab: LabFolder, ready_s: float, otherwise: str = _TAKEN_DO
 def prepare_containers(lab: LabFolder, ready_s: float = 600.0, otherwise: str = _TAKEN_DOWN) -> None:
     """Run ``prepare.sh`` in the containers of other images than ours, so that SONiC's commands manage them.
 
-    All run at once. Raises ContainerlabError where one fails, or does not end within ``ready_s`` seconds.
+    All run at once. Raises ContainerlabError if one fails, or does not end within ``ready_s`` seconds; ``otherwise`` is
+    a part of its text.
     """
     pending = {name: _preparing(lab.container(name)) for name in lab.containers}
     deadline_s = time.monotonic() + ready_s
@@ -307,7 +317,7 @@ def _greets(port: int) -> bool:
 
 
 def note_endpoints(lab: LabFolder) -> None:
-    """Write how the switches are reached, in the form that the simulator uses; switches already in the file stay.
+    """Write how the switches are reached into the lab's ``endpoints.json``; switches already in the file stay there.
 
     Raises ContainerlabError if the file that is there cannot be read.
     """
