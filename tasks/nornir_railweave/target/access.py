@@ -49,7 +49,10 @@ class _Login:
 
 
 def check_access(target: Target, nornir: Nornir, environ: Mapping[str, str]) -> tuple[Diagnostic, ...]:
-    """Return why nobody can log in to the switches that are worked on from this machine; nothing is connected."""
+    """Return what prevents logging in to the switches that are worked on from this machine.
+
+    The login's files and agent are looked at; nothing is connected.
+    """
     # The simulator writes its own key. Other drivers have options of their own for logging in.
     if target.source is Source.SIM or target.driver != "sonic":
         return ()
@@ -93,7 +96,7 @@ def _faults(
 
 
 def _known_hosts_fault(target: Target, options: Mapping[str, Any]) -> Iterator[Diagnostic]:
-    """Yield an error where the file of host keys does not exist, so that no switch's key is known."""
+    """Yield an error if the file of host keys does not exist, so that no switch's key is known."""
     file = options.get("alt_key_file")
     if not file or not options.get("ssh_strict"):
         return
@@ -110,7 +113,7 @@ def _known_hosts_fault(target: Target, options: Mapping[str, Any]) -> Iterator[D
 
 
 def _login_faults(target: Target, login: _Login, environ: Mapping[str, str]) -> Iterator[Diagnostic]:
-    """Yield why a login fails by its key file, or by its agent if it has neither key file nor password."""
+    """Yield an error if a login must fail: because of its key file, or, without key file and password, its agent."""
     if login.key_file:
         yield from _key_faults(target, login, environ)
         return
@@ -124,7 +127,9 @@ def _login_faults(target: Target, login: _Login, environ: Mapping[str, str]) -> 
     if not login.agent:
         message = f"target {target.name} names no key, no password and no agent to log in with"
         yield error(_CODE, message, where, fix=name_key)
-    elif fault := agent_fault(environ):
+        return
+    fault = agent_fault(environ)
+    if fault:
         yield error(
             _CODE,
             f"target {target.name} logs in by an SSH agent, but {fault}",
@@ -134,7 +139,7 @@ def _login_faults(target: Target, login: _Login, environ: Mapping[str, str]) -> 
 
 
 def _key_faults(target: Target, login: _Login, environ: Mapping[str, str]) -> Iterator[Diagnostic]:
-    """Yield why the key file of a login cannot be used."""
+    """Yield an error if the key file of a login cannot be used."""
     where = _where(target, f"{login.section}.key_file", login.section)
     path = Path(login.key_file).expanduser()
     name = f"the key file {login.key_file}"
@@ -163,11 +168,16 @@ def _key_faults(target: Target, login: _Login, environ: Mapping[str, str]) -> It
 
 
 def _passphrase_fault(target: Target, login: _Login, where: Where, environ: Mapping[str, str]) -> Iterator[Diagnostic]:
-    """Yield why an encrypted key file cannot be used: neither by its passphrase, nor by an agent or a password."""
+    """Yield an error if an encrypted key file cannot be used.
+
+    The passphrase of the target must open it. Without a passphrase, an agent or a password may be used instead.
+    """
     name = f"the key file {login.key_file}"
     if login.passphrase:
         path = str(Path(login.key_file).expanduser())
-        if with_key({"key_filename": path, "passphrase": login.passphrase})["key_filename"] is not None:
+        options = with_key({"key_filename": path, "passphrase": login.passphrase})
+        # A key that could be read replaces the name of its file.
+        if options["key_filename"] is not None:
             fix = "provide its own passphrase: see `passphrase` or `passphrase_env` of the target"
             yield error(_CODE, f"{name} does not open with the passphrase", where, fix=fix)
         return
@@ -185,7 +195,7 @@ def _passphrase_fault(target: Target, login: _Login, where: Where, environ: Mapp
 
 
 def agent_fault(environ: Mapping[str, str]) -> str:
-    """Return why no key of an SSH agent can be used, as the end of a sentence; empty where it holds one."""
+    """Return why no key of an SSH agent can be used, as the end of a sentence; empty if the agent holds a key."""
     path = environ.get("SSH_AUTH_SOCK", "")
     if not path:
         return "no agent runs (SSH_AUTH_SOCK is not set)"
@@ -205,7 +215,10 @@ def agent_fault(environ: Mapping[str, str]) -> str:
 
 
 def _identities_header(path: str) -> bytes:
-    """Return the first bytes of an agent's answer to a request for its keys; fewer if it ends. Raises OSError."""
+    """Return the first 9 bytes of an agent's answer to a request for its keys, fewer if it ends before that.
+
+    Raises OSError if the agent does not answer.
+    """
     header = b""
     with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as agent:
         agent.settimeout(_AGENT_ANSWERS_S)

@@ -49,9 +49,10 @@ def build(
 ) -> Nornir:
     """Return the Nornir through which the devices of ``fabric`` are reached on ``target``.
 
-    ``processors`` (such as ``progress.FabricProgress``) receive every run, and cannot disturb one. Nothing
-    is connected yet; what tasks connect stays open until ``session.close_sessions``, for as many devices as a wave has
-    at most. Raises RefusedError where a secret is missing, or a device has no address; with ``partial`` it is left out.
+    ``processors`` (such as ``progress.FabricProgress``) receive every run, and cannot disturb one. Nothing is connected
+    yet; what tasks connect stays open until ``sessions.close_sessions``, for as many devices as a wave has at most.
+    With ``partial``, devices without an address are left out. Raises RefusedError if a secret is missing, the driver
+    cannot be used, or a device has no address.
     """
     new_objects, *collections = gc.get_threshold()
     # The command line sets higher thresholds than these; 0 means that the collector is switched off.
@@ -83,9 +84,9 @@ def _most_sessions(target: Target) -> int:
 
 
 def _refuse_driver(inventory: Inventory, target: Target) -> None:
-    """Refuse a driver that is unknown, lacks what every command needs, or does not take the target's options.
+    """Raise RefusedError if the driver of ``target`` cannot be used; no device is tried.
 
-    No device is tried.
+    It is unknown, lacks a capability that every command needs, or does not take the target's options.
     """
     where = target.places.get("driver") or Where(f"inventory/{target.name}.yml", path="driver")
     installed = "name an installed NAPALM driver: sonic"
@@ -139,13 +140,13 @@ class Guarded:
 
 
 def only(nr: Nornir, names: Collection[str]) -> Nornir:
-    """Return ``nr`` with these hosts alone."""
-    chosen = frozenset(names)
-    return nr.filter(filter_func=lambda host: host.name in chosen)
+    """Return ``nr`` with the hosts ``names`` alone."""
+    kept_names = frozenset(names)
+    return nr.filter(filter_func=lambda host: host.name in kept_names)
 
 
 def run_on(nr: Nornir, names: Collection[str], task: Callable[..., Result], **arguments: Any) -> dict[str, Any]:
-    """Run ``task`` on these hosts alone; return the result of each by name, None where a host was not attempted.
+    """Run ``task`` on the hosts ``names``; return the result of each by name, None if a host was not attempted.
 
     Raises the exception of a task, which is a mistake of the program.
     """

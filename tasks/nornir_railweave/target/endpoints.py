@@ -41,7 +41,7 @@ class Endpoints:
 
 
 def read_endpoints(file: Path) -> Endpoints:
-    """Return the content of the file; raises OSError, CodecError."""
+    """Return the content of the file. Raises OSError, and CodecError if the content is not valid."""
     endpoints: Endpoints = read_text(Endpoints, file.read_bytes())
     if endpoints.key_file and not (endpoints.username and endpoints.known_hosts):
         raise InvalidValueError(("key_file",), "a key without its user and the file of host keys")

@@ -35,7 +35,7 @@ class FabricInventory:
         self._state_dir = Path(state_dir)
 
     def load(self) -> Inventory:
-        """Return the inventory; raises RefusedError where the intent or the target is refused."""
+        """Return the inventory. Raises RefusedError if the intent or the target is refused."""
         from railweave.catalog.load import load_catalog, use_own_models
         from railweave.design.build import design
         from railweave.intent.load import load_intent
@@ -55,9 +55,10 @@ def build_inventory(
     *,
     partial: bool = False,
 ) -> Inventory:
-    """Return one host a switch, in the fabric's order; groups are roles.
+    """Return the inventory of a fabric: one host for each switch, in the fabric's order, and a group for each role.
 
-    Raises RefusedError where a secret is missing, or a device has no address; with ``partial`` it is left out.
+    With ``partial``, devices without an address are left out. Raises RefusedError if a secret is missing, or a device
+    has no address.
     """
     reaches = resolve(fabric, target, state_dir, environ, partial=partial)
     groups = Groups({role: Group(role) for role in dict.fromkeys(switch.tier.name for switch in fabric.switches)})

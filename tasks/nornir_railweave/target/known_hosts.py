@@ -10,22 +10,23 @@ _MODE = 0o644
 
 
 def recorded_keys(path: Path, name: str, mark: str = "") -> tuple[tuple[str, str], ...]:
-    """Return the type and the base64 of every key that the file holds for ``name``, of those marked ``mark`` if given.
+    """Return every key that the file holds for ``name``, as its type and its base64.
 
-    A mark is such as ``@revoked``.
+    With a ``mark``, such as ``@revoked``, only the keys on lines with that mark are returned.
     """
     keys: list[tuple[str, str]] = []
     for line in known_lines(path, name, mark):
-        words = line.split()
-        if len(words) >= 3:
-            keys.append((words[1], words[2]))
+        # The names of the host, the type of the key, and the key.
+        fields = line.split()
+        if len(fields) >= 3:
+            keys.append((fields[1], fields[2]))
     return tuple(keys)
 
 
 def record(path: Path, keys: Mapping[str, str]) -> None:
-    """Record the key ``keys[name]`` (``type base64``) of each name in place of all its others; other hosts keep theirs.
+    """Record a key (``type base64``) for each name in ``keys``, in place of all that the file has for these names.
 
-    The file is replaced as a whole, after the new one is on the disk. Raises OSError.
+    Other hosts keep their keys. The file is replaced as a whole, after the new one is on the disk. Raises OSError.
     """
     # Of a symbolic link the file behind it is replaced, not the link.
     target = path.expanduser().resolve()
@@ -43,7 +44,7 @@ def record(path: Path, keys: Mapping[str, str]) -> None:
 
 
 def _kept_lines(file: Path, lines: Iterable[str], names: Iterable[str]) -> Iterator[str]:
-    """Yield the lines of a file without the keys of ``names``; other names of a line keep theirs."""
+    """Yield the lines of a file without ``names``; a line stays if it has other names too."""
     names = tuple(names)
     # Lines that name several hosts, or are hashed (`|1|SALT|HASH`), are found by the reader of host keys.
     stale = {line for name in names for line in known_lines(file, name)}
@@ -58,12 +59,12 @@ def _kept_lines(file: Path, lines: Iterable[str], names: Iterable[str]) -> Itera
 
 def _without(line: str, names: Iterable[str]) -> str:
     """Return a line without these names; empty if it has no others."""
-    listed, _, rest = line.strip().partition(" ")
+    listed_names, _, key = line.strip().partition(" ")
     # A hashed line has one name.
-    if listed.startswith("|1|"):
+    if listed_names.startswith("|1|"):
         return ""
     removed = set(names)
-    remaining = [name for name in listed.split(",") if name not in removed]
+    remaining = [name for name in listed_names.split(",") if name not in removed]
     if remaining:
-        return f"{','.join(remaining)} {rest}"
+        return f"{','.join(remaining)} {key}"
     return ""

@@ -13,9 +13,9 @@ _USER = "root"
 
 
 def node_access(fabric: str, target: Target, state_dir: Path = STATE_DIR) -> HostAccess | None:
-    """Return the ``hosts:`` of ``target``; on a simulator with nodes, with their addresses, user and keys.
+    """Return how the GPU nodes are reached: as ``hosts:`` of ``target`` says, or None if it does not say it.
 
-    None if neither states how the nodes are reached.
+    On a simulator with nodes, their addresses, user and keys are those that the simulator wrote when it started.
     """
     if target.source is not Source.SIM:
         return target.hosts
@@ -37,7 +37,7 @@ def node_access(fabric: str, target: Target, state_dir: Path = STATE_DIR) -> Hos
 
 
 def pace_of_tests(fabric: str, target: Target, state_dir: Path = STATE_DIR) -> float:
-    """Return the real seconds in which a second of a test passes: less than 1 on a simulator that hurries."""
+    """Return how many real seconds a second of a test takes: 1, or less on a simulator that runs faster."""
     if target.source is not Source.SIM:
         return 1.0
     try:

@@ -44,10 +44,10 @@ def resolve(
     *,
     partial: bool = False,
 ) -> dict[str, Reach]:
-    """Return how every switch of ``fabric`` is reached; with ``partial`` those without an address are left out.
+    """Return how each switch of ``fabric`` is reached, by name; with ``partial`` those without an address are left out.
 
     ``state_dir`` is the project's folder of generated state, with ``sim/FABRIC`` and ``lab/FABRIC``. Raises
-    RefusedError naming every device without an address, and every secret that is not in ``environ``.
+    RefusedError if devices have no address, naming all of them, or if a secret cannot be resolved.
     """
     if environ is None:
         environ = os.environ
@@ -87,7 +87,7 @@ def _reach(address: Address, login: Login, password: str, target: Target, option
 
 
 def _addresses(target: Target, fabric: Fabric) -> dict[str, Address | None]:
-    """Return the address of each switch by the target's file, None where the file has none."""
+    """Return the address of each switch according to the target's file, None if the file has none for it."""
     return {switch.name: _address(target, switch) for switch in fabric.switches}
 
 
@@ -122,7 +122,7 @@ def _refuse_missing(addresses: Mapping[str, Address | None], target: Target) -> 
 
 
 def started_endpoints(fabric: str, target: Target, state_dir: Path) -> Endpoints:
-    """Return what the simulator or lab of ``fabric`` wrote when it started; raises RefusedError if none runs."""
+    """Return what the simulator or lab of ``fabric`` wrote when it started. Raises RefusedError if none runs."""
     path = state_dir / target.source / fabric / ENDPOINTS
     try:
         endpoints = read_endpoints(path)
@@ -143,7 +143,7 @@ def started_endpoints(fabric: str, target: Target, state_dir: Path) -> Endpoints
 
 
 def _started_addresses(endpoints: Endpoints, fabric: Fabric) -> dict[str, Address | None]:
-    """Return the address of each switch in a running simulator or lab, None where it lacks the switch."""
+    """Return the address of each switch in a running simulator or lab, None if it does not run the switch."""
     return {switch.name: _started_address(endpoints, switch) for switch in fabric.switches}
 
 
@@ -233,7 +233,8 @@ def _options(target: Target, login: Login, store: SecretStore) -> dict[str, Any]
         options[name] = store.required(option.secret) if isinstance(option, SecretName) else option
     if login.key_file is not None:
         options["key_file"] = str(login.key_file)
-    if passphrase := _secret(login.passphrase, login.passphrase_env, store, "ssh.passphrase"):
+    passphrase = _secret(login.passphrase, login.passphrase_env, store, "ssh.passphrase")
+    if passphrase:
         options["passphrase"] = passphrase
     if login.known_hosts is not None:
         # Only the named file counts: the user's own may have keys of another fabric under the same addresses.

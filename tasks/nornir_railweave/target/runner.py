@@ -53,7 +53,7 @@ class FabricRunner:
         """End what the runner started beside this process; a next run starts it again."""
 
     def start(self, task: Task, host: Host) -> MultiResult:
-        """Carry out ``task``, a copy for this host alone, and return its result; called in a thread of its own."""
+        """Carry out ``task``, which is a copy for this host alone, and return its result; called in a worker thread."""
         return task.start(host)
 
     def run(self, task: Task, hosts: list[Host]) -> AggregatedResult:
@@ -64,15 +64,15 @@ class FabricRunner:
         failures = 0
         pool = ThreadPoolExecutor(self.num_workers, thread_name_prefix="railweave")
         try:
-            self._feed(pool, task, waiting, working, failures)
+            self._start_hosts(pool, task, waiting, working, failures)
             while working:
-                for done in wait(working, return_when=FIRST_COMPLETED).done:
-                    host = working.pop(done)
-                    result = done.result()
+                for completed in wait(working, return_when=FIRST_COMPLETED).done:
+                    host = working.pop(completed)
+                    result = completed.result()
                     results[host.name] = result
                     if result.failed:
                         failures += 1
-                self._feed(pool, task, waiting, working, failures)
+                self._start_hosts(pool, task, waiting, working, failures)
         finally:
             # After a KeyboardInterrupt hosts are still worked on, and are not waited for.
             pool.shutdown(wait=not working, cancel_futures=True)
@@ -81,7 +81,7 @@ class FabricRunner:
             aggregated[host.name] = results.get(host.name) or _not_attempted(task, host)
         return aggregated
 
-    def _feed(
+    def _start_hosts(
         self,
         pool: ThreadPoolExecutor,
         task: Task,
@@ -89,7 +89,10 @@ class FabricRunner:
         working: dict[Future[MultiResult], Host],
         failures: int,
     ) -> None:
-        """Start hosts until all workers are busy or the budget of failures is spent."""
+        """Start hosts of ``waiting`` in the pool until all workers are busy; add them to ``working``.
+
+        None is started once ``failures`` has reached the most that are allowed, or a person has asked to stop.
+        """
         budget_left = self.max_failures is None or failures < self.max_failures
         while len(working) < self.num_workers and budget_left and not self._stop.asked:
             host = next(waiting, None)

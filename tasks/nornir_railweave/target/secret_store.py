@@ -36,7 +36,7 @@ class SecretStore:
     values: dict[str, str] = field(default_factory=dict, repr=False)
 
     def missing(self, places: Mapping[str, Where]) -> tuple[Diagnostic, ...]:
-        """Resolve the secrets of these names; return an error, at its place, for each that cannot be resolved."""
+        """Resolve the secrets that ``places`` names; return an error for each that cannot be resolved, at its place."""
         diagnostics: list[Diagnostic] = []
         for name, where in places.items():
             try:
@@ -46,14 +46,14 @@ class SecretStore:
         return tuple(diagnostics)
 
     def required(self, name: str) -> str:
-        """Return the value of a secret; raises RefusedError."""
+        """Return the value of a secret. Raises RefusedError if it cannot be resolved."""
         where = self.target.places.get(f"secrets.{name}") or Where(f"inventory/{self.target.name}.yml")
         if missing := self.missing({name: where}):
             raise RefusedError(missing)
         return self.values[name]
 
     def _resolve(self, name: str) -> None:
-        """Keep the value of a secret and mask it from now on; raises _MissingError where it has no valid value."""
+        """Keep the value of a secret and mask it from now on. Raises _MissingError if it has no valid value."""
         if name in self.values:
             return
         source = self.target.secrets.get(name)
@@ -72,7 +72,7 @@ class SecretStore:
         self.values[name] = value
 
     def _read(self, source: SecretSource) -> str:
-        """Return what a source holds; raises _MissingError."""
+        """Return what a source holds. Raises _MissingError if it cannot be read."""
         if source.env is not None:
             if source.env not in self.environ:
                 raise _MissingError(f"the environment variable {source.env} is not set")
@@ -95,9 +95,9 @@ class SecretStore:
 
 
 def _printed(words: Sequence[str]) -> str:
-    """Return what a command prints; raises _MissingError."""
+    """Return what a command prints. Raises _MissingError if it fails."""
     try:
-        done = subprocess.run(
+        completed = subprocess.run(
             words, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=COMMAND_S, check=False
         )
     except subprocess.TimeoutExpired:
@@ -106,6 +106,6 @@ def _printed(words: Sequence[str]) -> str:
         raise _MissingError(f"what `{words[0]}` prints is not UTF-8 text") from None
     except (OSError, ValueError) as fault:
         raise _MissingError(f"`{words[0]}` cannot be run: {getattr(fault, 'strerror', None) or fault}") from None
-    if done.returncode:
-        raise _MissingError(f"`{words[0]}` ended with status {done.returncode}")
-    return done.stdout
+    if completed.returncode:
+        raise _MissingError(f"`{words[0]}` ended with status {completed.returncode}")
+    return completed.stdout

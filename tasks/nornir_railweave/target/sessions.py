@@ -42,7 +42,7 @@ class OpenSessions:
             self._waiting = set(self._of_run)
 
     def task_instance_started(self, task: Task, host: Host) -> None:
-        """Close a lost session of this host, and unused ones of others where there are too many."""
+        """Close a lost session of this host, and unused ones of other hosts if there are too many."""
         with self._lock:
             self._waiting.discard(host.name)
             self._unused.pop(host.name, None)
@@ -58,11 +58,13 @@ class OpenSessions:
             close_session(host)
 
     def _dispensable(self, count: int) -> list[str]:
-        """Return the unused sessions to close, the least needed first."""
+        """Return the hosts of the ``count`` unused sessions that are least needed; none if ``count`` is negative."""
+        # `_unused` is in the order in which the sessions were used last.
         outside = [name for name in self._unused if name not in self._of_run]
         served = [name for name in reversed(self._unused) if name in self._of_run and name not in self._waiting]
         waiting = [name for name in self._unused if name in self._waiting]
-        return [*outside, *served, *waiting][: max(0, count)]
+        least_needed_first = [*outside, *served, *waiting]
+        return least_needed_first[: max(0, count)]
 
     def task_instance_completed(self, task: Task, host: Host, result: MultiResult) -> None:
         """Note whose session is no longer in use."""

@@ -25,7 +25,7 @@ _TARGET = TypeAdapter(Target)
 
 
 def load_target(path: Path) -> Target:
-    """Return the target in ``path``; its name is the file's.
+    """Return the target in ``path``; its name is that of the file, without its suffix.
 
     Raises RefusedError with every fault of the file.
     """
@@ -59,7 +59,7 @@ def parse_target(text: str, file: str, name: str) -> Target:
 
 
 def _diagnostic(document: Document, file: str, fault: Any) -> Diagnostic:
-    """Return the diagnostic of one of pydantic's errors, at the nearest place that the file states."""
+    """Return the diagnostic of ``fault``, one of pydantic's errors, at the nearest place that the file states."""
     parts = tuple(fault["loc"])
     where = _where(document.places, file, parts)
     key = str(parts[-1]) if parts else ""
@@ -81,8 +81,8 @@ def _unknown_key(key: str, parts: tuple[Any, ...], where: Where) -> Diagnostic:
     if key in _SECRETS:
         return _secret_in_file(key, where)
     keys = _keys_at(parts[:-1])
-    near = get_close_matches(key, keys, 1)
-    fix = f"did you mean `{near[0]}`?" if near else f"known here: {', '.join(keys)}"
+    similar = get_close_matches(key, keys, 1)
+    fix = f"did you mean `{similar[0]}`?" if similar else f"known here: {', '.join(keys)}"
     return error("RW601", f"unknown key `{key}`", where, fix=fix)
 
 
@@ -138,7 +138,7 @@ def _keys_of(mapping: type) -> list[str]:
 
 
 def _where(places: Mapping[str, Where], file: str, parts: tuple[Any, ...]) -> Where:
-    """Return the place of the innermost of ``parts`` that the file states."""
+    """Return the place of the innermost key on the path ``parts`` that the file states, else the file's beginning."""
     for end in range(len(parts), 0, -1):
         path = path_text(parts[:end])
         if path in places:
