@@ -38,7 +38,7 @@ def queue_name(site: str) -> str:
 def make_app(url: str, bound_s: float) -> Any:
     """Return the application of Celery; the broker at ``url`` also keeps the results.
 
-    Connections time out after ``bound_s`` seconds. Raises RailweaveError where Celery is not installed.
+    Connections time out after ``bound_s`` seconds. Raises RailweaveError if Celery is not installed.
     """
     try:
         from celery import Celery
@@ -72,7 +72,10 @@ def make_app(url: str, bound_s: float) -> Any:
 
 @contextmanager
 def _reaching(what: str) -> Iterator[None]:
-    """Raise WorkerLostError for any exception of Celery and its transports, which have no common base class."""
+    """Raise WorkerLostError, with ``what`` as the beginning of its text, for any exception of the block.
+
+    The exceptions of Celery and its transports have no common base class.
+    """
     try:
         yield
     except WorkerLostError:
@@ -110,7 +113,10 @@ class QueueChannel:
         self._threads: list[threading.Thread] = []
 
     def ask(self, request: Request, within_s: float, *, worker: str = "") -> Answer:
-        """Return the answer of a worker of the site, or of the named one; raises WorkerLostError."""
+        """Return the answer of a worker of the site, or of the named one.
+
+        Raises WorkerLostError if the broker cannot be reached, or no answer comes within ``within_s`` seconds.
+        """
         pending = _PendingRequest(time.monotonic() + self._silent_s)
         with self._lock:
             self._requests[request.id] = pending
@@ -145,6 +151,7 @@ class QueueChannel:
             self._app.close()
 
     def _publish(self, request: Request, worker: str) -> None:
+        """Put a request into the queue of a worker, or of the site if ``worker`` is empty."""
         from celery.utils.nodenames import worker_direct
 
         amqp = self._app.amqp
@@ -165,7 +172,10 @@ class QueueChannel:
             thread.start()
 
     def _collect(self) -> None:
-        """Fetch answers as they come; all requests fail once the broker has failed for ``silent_s`` seconds."""
+        """Fetch answers as they come, until the channel is closed.
+
+        All requests fail once the broker has failed for ``silent_s`` seconds.
+        """
         failing_since_s: float | None = None
         while not self._closed.is_set():
             requests = self._waiting()
@@ -176,7 +186,7 @@ class QueueChannel:
             try:
                 with _reaching(f"the broker of site {self._site} cannot be reached"):
                     for request_id, pending in requests.items():
-                        self._look(request_id, pending)
+                        self._update(request_id, pending)
                 failing_since_s = None
             except WorkerLostError as fault:
                 if failing_since_s is None:
@@ -190,8 +200,11 @@ class QueueChannel:
         with self._lock:
             return {name: pending for name, pending in self._requests.items() if not pending.answer.done()}
 
-    def _look(self, request_id: str, pending: _PendingRequest) -> None:
-        """Fetch the state of a request from the broker; set its answer, or a fault where its worker is lost."""
+    def _update(self, request_id: str, pending: _PendingRequest) -> None:
+        """Fetch the state of a request from the broker, and note which worker has taken it.
+
+        Set its answer if the task has ended, or WorkerLostError if no worker takes it or its worker is silent.
+        """
         backend = self._app.backend
         meta = backend.get_task_meta(request_id, cache=False)
         result = meta["result"]
@@ -202,7 +215,7 @@ class QueueChannel:
                 if not pending.answer.done():
                     _set_answer(pending.answer, meta["status"], result, self._site)
         elif meta["status"] == "STARTED" and not pending.worker:
-            # `_heard` goes by the worker's name, so the time is set before it.
+            # `_note_heard` goes by the worker's name, so the time is set before it.
             pending.heard_s = now_s
             pending.worker = str(result["hostname"])
         elif not pending.worker and now_s > pending.take_before_s:
@@ -233,19 +246,20 @@ class QueueChannel:
             workers = {pending.worker for pending in self._waiting().values() if pending.worker}
             if not workers:
                 continue
-            # If the broker fails here, `_look` finds that nothing was heard of the workers.
+            # If the broker fails here, `_update` finds that nothing was heard of the workers.
             with suppress(Exception):
-                self._heard(self._answering(workers, beat_s))
+                self._note_heard(self._answering(workers, beat_s))
 
     def _answering(self, workers: Collection[str], within_s: float) -> set[str]:
-        """Return the names of the workers that answer a ping."""
+        """Ping ``workers``; return the names of those that answer within ``within_s`` seconds."""
         replies = self._app.control.broadcast(
             "ping", reply=True, destination=sorted(workers), timeout=within_s, limit=len(workers)
         )
         # Each reply is a mapping by the name of its worker.
         return {name for reply in replies or () for name in reply}
 
-    def _heard(self, workers: set[str]) -> None:
+    def _note_heard(self, workers: set[str]) -> None:
+        """Note that these workers were heard of now."""
         now_s = time.monotonic()
         for pending in self._waiting().values():
             if pending.worker in workers:
@@ -253,7 +267,10 @@ class QueueChannel:
 
 
 def _set_answer(answer: "Future[Answer]", status: str, result: Any, site: str) -> None:
-    """Set the answer of a task that has ended, by Celery's status and result."""
+    """Set the answer of a task that has ended, by Celery's ``status`` and ``result``.
+
+    A task that expired, or whose result is not an answer, gets WorkerLostError.
+    """
     if status == "REVOKED":
         answer.set_exception(WorkerLostError(f"no worker of site {site} took it in time"))
         return
@@ -266,9 +283,10 @@ def _set_answer(answer: "Future[Answer]", status: str, result: Any, site: str) -
 
 
 def serve_queue(app: Any, worker_of: Callable[[str], Worker], site: str, threads: int) -> None:
-    """Serve the queue of ``site`` until a signal ends this process; ``worker_of`` makes the worker of a Celery name.
+    """Serve the queue of ``site`` until a signal ends this process; at most ``threads`` tasks run at once.
 
-    Tasks run in threads, as one process holds the sessions and what was begun on devices.
+    ``worker_of`` makes the worker from its Celery name. Tasks run in threads because one process holds the sessions,
+    and what was begun on devices.
     """
     name = f"railweave-{site}-{os.getpid()}@{socket.gethostname()}"
     worker = worker_of(name)

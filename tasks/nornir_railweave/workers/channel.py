@@ -13,9 +13,10 @@ class Channel(Protocol):
     """The workers of one site, or one process of this machine."""
 
     def ask(self, request: Request, within_s: float, *, worker: str = "") -> Answer:
-        """Return the answer to a request; of the named ``worker`` where one holds what the request goes on with.
+        """Send a request and return the answer to it, which must come within ``within_s`` seconds.
 
-        Raises WorkerLostError where no worker takes the request, the one that took it ends, or ``within_s`` are over.
+        The request goes to the named ``worker`` if that one holds what it goes on with, else to any of them. Raises
+        WorkerLostError if no worker takes the request, the one that took it ends, or the time is over.
         """
 
     def close(self) -> None:

@@ -51,7 +51,7 @@ class NamedJob(DeployJob):
         return self.cuts
 
     def moved(self, reading: JobReading) -> str:
-        """Return why the device is not as the plan says."""
+        """Return a sentence if the device is not as the plan says, else an empty text."""
         if reading.sha256 != self.before_sha256:
             return "the device's configuration changed since the plan was made; nothing was done"
         if changes_sha256(reading.delta) != self.changes_sha256:
@@ -70,7 +70,7 @@ _TIMES = (
 
 
 def job_json(job: DeployJob) -> dict[str, Any]:
-    """Return a device's part of a plan as plain values: its digests, not its changes, which may have secrets."""
+    """Return a device's part of a plan as plain values, with the digest of its changes, which may have secrets."""
     return {
         "before_sha256": job.before_sha256,
         "changes_sha256": changes_sha256(job.delta),
@@ -83,7 +83,7 @@ def job_json(job: DeployJob) -> dict[str, Any]:
 
 
 def order_json(device: str, order: WaveOrder) -> dict[str, Any]:
-    """Return what a device has to know of its wave as plain values."""
+    """Return as plain values what the worker of ``device`` has to know of its wave."""
     policy = order.policy
     job = cast(DeployJob, order.jobs[device])
     return {
@@ -98,14 +98,15 @@ def order_json(device: str, order: WaveOrder) -> dict[str, Any]:
 
 
 def spreads(device: str, order: WaveOrder) -> bool:
-    """Tell whether a device's job has a form for workers; that of a rollback has not, as it holds secrets."""
+    """Tell whether a device's job can be sent to a worker; a rollback cannot, as it holds secrets."""
     return isinstance(order.jobs[device], DeployJob)
 
 
 def order_of(bench: Workbench, request: Request, announce: Events, job: DeviceJob | None = None) -> WaveOrder:
-    """Return the order of a request's device, with ``job`` where the worker has begun that already.
+    """Return the order in a request, as this worker carries it out on the request's device.
 
-    Raises RefusedHereError where this worker cannot resolve a secret that configurations need.
+    ``job`` is the job of the device if the worker has begun it already; otherwise it is made from the request. Raises
+    RefusedHereError if this worker cannot resolve a secret that configurations need.
     """
     if bench.missing_secrets:
         raise RefusedHereError(f"it cannot resolve the secrets {', '.join(bench.missing_secrets)}")
@@ -179,7 +180,10 @@ class ApplyChange(_RolloutStep):
         return None
 
     def perform(self, bench: Workbench, request: Request, announce: Events) -> Any:
-        """Apply the change and keep what the following steps need."""
+        """Apply the change, and keep what the following steps need.
+
+        Return the outcome if the device's part has ended, else the parts of the attempt that have no secrets.
+        """
         order = order_of(bench, request, announce)
         applied: ApplyResult = bench.perform(apply_change, request.device, {"order": order}).result
         if applied.attempt is None:
@@ -192,7 +196,10 @@ class ApplyChange(_RolloutStep):
         return {"attempt": shared, "cut": attempt.before.disconnects}
 
     def result(self, device: str, params: Mapping[str, Any], value: Any, *, asked_s: float) -> Result:
-        """Return an ``ApplyResult``, whose attempt is only what the coordinator may know."""
+        """Return an ``ApplyResult``; its attempt has only what the coordinator may know.
+
+        ``asked_s`` is when the request was made, in seconds of the steady clock.
+        """
         answer = decoded(dict[str, Any], value)
         if "attempt" not in answer:
             outcome = decoded(DeviceOutcome, answer.get("outcome"))
@@ -208,7 +215,7 @@ class ApplyChange(_RolloutStep):
         return Result(host=None, result=ApplyResult(attempt), changed=True)
 
     def refused(self, device: str, params: Mapping[str, Any], why: str) -> Result:
-        """Return a device on which nothing was done."""
+        """Return the result of a device on which nothing was done, and announce its outcome."""
         outcome = DeviceOutcome(Outcome.OLD, f"{why}; nothing was done")
         self.announce(params)(Event(Step.OUTCOME, device, outcome.error, {"outcome": outcome.outcome.value}))
         return Result(host=None, result=ApplyResult(outcome=outcome), failed=True)
@@ -231,12 +238,12 @@ class _Continued(_RolloutStep):
         return {"order": order_json(device, order), "why": params.get("why", "")}
 
     def refused(self, device: str, params: Mapping[str, Any], why: str) -> Result:
-        """Raise ConnectionError: what was begun on the device is not known to the worker, so it is examined."""
+        """Raise ConnectionError: the worker does not know what was begun on the device, so the device is read."""
         raise ConnectionError(why)
 
 
 def _begun(bench: Workbench, request: Request) -> Begun:
-    """Return what this worker has begun on a request's device; raises RefusedHereError where it has not."""
+    """Return what this worker has begun on a request's device. Raises RefusedHereError if it has begun nothing."""
     begun = bench.begun.get((request.plan_digest, request.device))
     if begun is None:
         raise RefusedHereError(f"it holds nothing of {request.device} under plan {request.plan_digest[:12]}")
@@ -252,7 +259,10 @@ class EndChange(_Continued):
         self.name: str = task.__name__
 
     def perform(self, bench: Workbench, request: Request, announce: Events) -> Any:
-        """End the change as the order says."""
+        """Confirm the change or roll it back, and return the outcome as plain values.
+
+        What was begun is kept for the soak of a confirmed device, and forgotten otherwise.
+        """
         begun = _begun(bench, request)
         order = order_of(bench, request, announce, begun.job)
         params = {"order": order, "attempts": {request.device: begun.attempt}}
@@ -280,14 +290,14 @@ class SoakDevice(_Continued):
     name = soak_check.__name__
 
     def arguments(self, device: str, params: Mapping[str, Any]) -> dict[str, Any] | None:
-        """Return the order, and whether this is the first look."""
+        """Return the order, and whether the device was checked before."""
         order: WaveOrder = params["order"]
         if spreads(device, order):
             return {"order": order_json(device, order), "again": device in params["last"]}
         return None
 
     def perform(self, bench: Workbench, request: Request, announce: Events) -> Any:
-        """Check the device once; its counters stay here for the next check."""
+        """Check the device once; return the checks that failed. Its counters stay here for the next check."""
         begun = _begun(bench, request)
         last_checks: dict[str, SoakCheck] = {}
         if decoded(bool, request.arguments["again"]) and begun.looked is not None:
@@ -331,7 +341,7 @@ class AssessDevice(LostAsRefused, _RolloutStep):
         return Result(host=None, result=decoded(DeviceOutcome, value))
 
     def refused(self, device: str, params: Mapping[str, Any], why: str) -> Result:
-        """Return a device of which nobody can tell."""
+        """Return the result of a device that nobody can read, and announce its outcome."""
         order: WaveOrder = params["order"]
         text = (
             f"{params['why']}; nobody there can examine it: {why}. The switch itself reverts a commit that was not "
@@ -360,7 +370,7 @@ class SaveConfig(LostAsRefused):
         return announce
 
     def perform(self, bench: Workbench, request: Request, announce: Events) -> Any:
-        """Save what runs, where it is what is intended."""
+        """Save the running configuration unless the device boots it already; return the name of a ``Saved``."""
         job = _job(bench, request.device, decoded(dict[str, Any], request.arguments["job"]))
         saved: Saved = bench.perform(
             save_config, request.device, {"jobs": {request.device: job}, "announce": announce}

@@ -39,7 +39,7 @@ class ProjectBinding:
     program: str
 
     def difference(self, other: "ProjectBinding") -> str:
-        """Return in a clause the first difference of ``other``; empty where there is none."""
+        """Return the first difference from ``other`` as a clause; empty if there is none."""
         for what, mine, theirs in (
             ("fabric", self.fabric, other.fabric),
             ("target", self.target, other.target),
@@ -106,24 +106,24 @@ class Answer:
 
 
 def encode(message: Request | Answer) -> bytes:
-    """Return the JSON of a message, one line; results and arguments are plain values already."""
+    """Return the JSON of a message in one line; its result or arguments must be plain values."""
     return orjson.dumps(message)
 
 
 def decode_request(text: bytes | str) -> Request:
-    """Return the request in a text; raises MessageError for anything else."""
+    """Return the request in a text. Raises MessageError if the text is not a request."""
     request: Request = _decoded(Request, text)
     return request
 
 
 def decode_answer(text: bytes | str) -> Answer:
-    """Return the answer in a text; raises MessageError for anything else."""
+    """Return the answer in a text. Raises MessageError if the text is not an answer."""
     answer: Answer = _decoded(Answer, text)
     return answer
 
 
 def decoded(kind: Any, value: Any) -> Any:
-    """Return a part of a message as a value of the type ``kind``; raises MessageError where it is not valid."""
+    """Return a part of a message as a value of the type ``kind``. Raises MessageError if it is not valid."""
     try:
         return read_value(kind, value)
     except (ValueError, RecursionError) as fault:
@@ -131,6 +131,7 @@ def decoded(kind: Any, value: Any) -> Any:
 
 
 def _decoded(kind: Any, text: bytes | str) -> Any:
+    """Return the message of the type ``kind`` in a text. Raises MessageError, also for a message of another version."""
     try:
         value = orjson.loads(text)
     except ValueError:

@@ -44,7 +44,11 @@ class PipeChannel:
         self._running: _Running | None = None
 
     def ask(self, request: Request, within_s: float, *, worker: str = "") -> Answer:
-        """Return the answer of the worker, the only one of this channel; raises WorkerLostError."""
+        """Return the answer of this channel's only worker, which is started if none runs.
+
+        A worker that is silent for too long is greeted; it is killed if it stays silent. Raises WorkerLostError if it
+        is lost, or if no answer comes within ``within_s`` seconds.
+        """
         del worker
         running = self._started()
         waiting = running.send(request)
@@ -76,7 +80,7 @@ class PipeChannel:
 
     @property
     def process_id(self) -> int:
-        """Return the number of the worker's process, or of the command's that reaches it; 0 where none runs."""
+        """Return the id of the worker's process, or of the command that reaches it; 0 if none runs."""
         if self._running is None:
             return 0
         return self._running.process.pid
@@ -123,7 +127,7 @@ class _Running:
         threading.Thread(target=self._read, name=f"railweave-{label}", daemon=True).start()
 
     def send(self, request: Request) -> "Future[Answer]":
-        """Send a request; return where its answer will be."""
+        """Send a request; return the future of its answer. Raises WorkerLostError if the worker does not read it."""
         waiting: Future[Answer] = Future()
         with self._lock:
             self._waiting[request.id] = waiting
@@ -140,12 +144,12 @@ class _Running:
         return waiting
 
     def beat(self, like: Request) -> None:
-        """Send a greeting; any answer shows that the worker is there."""
+        """Send a greeting with the project of the request ``like``; any answer shows that the worker is there."""
         with suppress(OSError):
             self._write(Request(HELLO, "", like.binding, like.expires_at))
 
     def _write(self, request: Request) -> None:
-        """Write a whole message; raises TimeoutError where the worker does not read, OSError where it has ended."""
+        """Write a whole message. Raises TimeoutError if the worker does not read it, and OSError if it has ended."""
         rest = encode(request) + b"\n"
         with self._writing:
             if self.over:
@@ -186,7 +190,7 @@ class _Running:
                 self.process.wait(_END_S)
 
     def _read(self) -> None:
-        """Take answers until the worker's output ends, then report to those who wait that it is lost."""
+        """Take answers until the worker's output ends; then all requests that wait fail with WorkerLostError."""
         with self._from:
             for line in self._from:
                 self._heard_s = time.monotonic()
@@ -236,8 +240,8 @@ def _status(status: int) -> str:
 def serve(worker: Worker, reading: Iterable[bytes], writing: IO[bytes], threads: int) -> None:
     """Answer the requests of a pipe until it ends; at most ``threads`` tasks are carried out at once.
 
-    Tasks that run when the pipe ends are left alone: their sessions end with this process, and switches revert by
-    themselves what was not confirmed.
+    Tasks that still run when the pipe ends are not waited for: their sessions end with this process, and switches
+    revert by themselves what was not confirmed.
     """
     lock = threading.Lock()
 

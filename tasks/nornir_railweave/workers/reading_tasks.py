@@ -78,13 +78,13 @@ class ReadRunning(LostAsRefused):
         return Result(host=None, result=reading_of(value, compare.sharing or Sharing(), self._changes))
 
     def refused(self, device: str, params: Mapping[str, Any], why: str) -> Result:
-        """Return a device that could not be read."""
+        """Return the reading of a device that could not be read, and announce that."""
         self.announce(params)(Event(Step.UNREACHABLE, device, why))
         return Result(host=None, result=Reading(error=why))
 
 
 def reading_json(reading: Reading) -> dict[str, Any]:
-    """Return a reading as plain values, secrets of its changes hidden."""
+    """Return a reading as plain values, with the secrets in its changes hidden."""
     document = {name: as_json(getattr(reading, name)) for name in _READING}
     if reading.difference is not None:
         document["difference"] = _difference_json(reading.difference)
@@ -118,10 +118,11 @@ _DIFFERENCE = ("unmanaged", "unprovisioned", "drained", "lossless_removed", "mai
 
 
 def reading_of(value: Any, share: Callable[[Delta], Delta], changes: dict[bytes, Change]) -> Reading:
-    """Return the reading of plain values; raises MessageError where they are not valid.
+    """Return the reading from its plain values, the reverse of ``reading_json``.
 
     Most devices of a fabric have most changes in common, so equal ones become one object: ``share`` returns the object
-    for a delta, and ``changes`` has those of single changes by their JSON.
+    for a delta, and ``changes`` has those of single changes by their JSON. Raises MessageError if the values are not
+    valid.
     """
     document = decoded(dict[str, Any], value)
     difference = document.pop("difference", None)
@@ -132,7 +133,7 @@ def reading_of(value: Any, share: Callable[[Delta], Delta], changes: dict[bytes,
 
 
 def _difference(document: dict[str, Any], share: Callable[[Delta], Delta], changes: dict[bytes, Change]) -> DeviceDiff:
-    """Return the difference of plain values, the reverse of ``_difference_json``."""
+    """Return the difference from its plain values, the reverse of ``_difference_json``."""
     conflicts = decoded(tuple[tuple[str, str, str, str], ...], document.get("conflicts"))
     blockers = decoded(tuple[tuple[str, str, str], ...], document.get("blockers"))
     return DeviceDiff(
@@ -149,7 +150,7 @@ def _difference(document: dict[str, Any], share: Callable[[Delta], Delta], chang
 
 
 def _delta(documents: Any, changes: dict[bytes, Change]) -> Delta:
-    """Return the delta of plain values; its changes are taken from ``changes``, and new ones are added to it."""
+    """Return the delta from its plain values; equal changes are taken from ``changes``, and new ones added to it."""
     delta: list[Change] = []
     for document in decoded(tuple[dict[str, Any], ...], documents):
         text = orjson.dumps(document)
@@ -166,7 +167,10 @@ class VerifyDevice(LostAsRefused):
     changes = False
 
     def arguments(self, device: str, params: Mapping[str, Any]) -> dict[str, Any] | None:
-        """Return how long to wait, and the settled ones of the device and its neighbors (None: all)."""
+        """Return how long to wait, and which of the device and its neighbors are settled (None: all).
+
+        Return None instead for another judge than that of a whole fabric, which a worker cannot make.
+        """
         judge = params["judge"]
         if not isinstance(judge, FabricJudge):
             return None
@@ -203,7 +207,7 @@ class VerifyDevice(LostAsRefused):
         return Result(host=None, result=decoded(Judgment, value))
 
     def refused(self, device: str, params: Mapping[str, Any], why: str) -> Result:
-        """Return the failing check of a device that could not be read."""
+        """Return the failed check of a device that could not be read, and announce that."""
         self.announce(params)(Event(Step.UNREACHABLE, device, why))
         return Result(host=None, result=Judgment((unreachable(device, why),)))
 
@@ -314,6 +318,6 @@ class HoldDevice(LostAsRefused):
 
 
 def neighbors_in(fabric: Fabric, device: str, settled: Any) -> list[str]:
-    """Return which of a device and its neighbors are in ``settled``, sorted: no others matter to that device."""
+    """Return, sorted, which of a device and its neighbors are in ``settled``: no others matter to that device."""
     ends = {end for link in fabric.links_of.get(device, ()) for end in (link.lower, link.upper)}
     return sorted(end for end in ends if end in settled)

@@ -74,7 +74,7 @@ class TaskSpread:
         self._holders: dict[tuple[str, str], str] = {}
 
     def remote_task(self, task: Task, host: Host) -> "_RemoteTask | None":
-        """Return a task of a host in the form that is sent to the host's place; None if it is done in this process."""
+        """Return a host's task in the form that is sent to the host's place; None if it is done in this process."""
         place = self.place_for(task, host)
         if place is None:
             return None
@@ -88,8 +88,10 @@ class TaskSpread:
         return _RemoteTask(self, place, spread_task, arguments, task.task)
 
     def place_for(self, task: Task, host: Host) -> WorkPlace | None:
-        """Return the place whose workers do a task for a host, None for none: only our own tasks have a form for them,
-        whatever others are called."""
+        """Return the place whose workers do a task for a host; None if it is done in this process.
+
+        Workers do only our own tasks, not others of the same name.
+        """
         place = self.place_of(host.name)
         if place is None or task.task.__name__ not in place.tasks:
             return None
@@ -100,8 +102,8 @@ class TaskSpread:
     def meet(self, places: Mapping[str, WorkPlace]) -> None:
         """Ask each place that is new whether a worker with the same project is there.
 
-        Raises RefusedError, before anything is done, with every site that has none. Where processes of this machine
-        have none, this process does their tasks.
+        Raises RefusedError, before anything is done, if sites have none, naming all of them. If no process of this
+        machine can be started, this process does their tasks.
         """
         new = [place for name, place in places.items() if name not in self._met]
         if not new:
@@ -129,7 +131,7 @@ class TaskSpread:
         raise RefusedError(refused)
 
     def _greet(self, place: WorkPlace) -> Blocker | None:
-        """Return why no worker of a place can be used, None where one can."""
+        """Return why no worker of a place can be used, None if one can be."""
         try:
             answer = place.channel.ask(self.request(HELLO, "", self.limits.take_s), self.limits.take_s)
         except WorkerLostError as fault:
@@ -148,11 +150,11 @@ class TaskSpread:
     def request(
         self, task: str, device: str, within_s: float, plan_digest: str = "", arguments: Mapping[str, Any] | None = None
     ) -> Request:
-        """Return the request for a task."""
+        """Return the request for a task on a device, which expires after ``within_s`` seconds."""
         return Request(task, device, self.binding, time.time() + within_s, plan_digest, arguments or {})
 
     def holder(self, plan_digest: str, device: str) -> str:
-        """Return the worker that holds what was begun on a device, empty where none does."""
+        """Return the worker that holds what was begun on a device, empty if none does."""
         return self._holders.get((plan_digest, device), "")
 
     def note_holder(self, plan_digest: str, device: str, worker: str) -> None:
@@ -190,7 +192,7 @@ class SpreadRunner(FabricRunner):
         self.spread.close()
 
     def run(self, task: Task, hosts: list[Host]) -> AggregatedResult:
-        """Meet the places of the hosts, and run ``task``. Raises RefusedError where a site has no worker for it."""
+        """Run ``task`` on the hosts after their places were met. Raises RefusedError if a site has no worker."""
         places: dict[str, WorkPlace] = {}
         for host in hosts:
             place = self.spread.place_for(task, host)
@@ -221,10 +223,13 @@ class _RemoteTask:
     local: Callable[..., Any]
 
     def ask(self, device: str, params: Mapping[str, Any]) -> Result | None:
-        """Return the task's result, None where it is to be done here; raises what ``SpreadTask.lost`` raises."""
+        """Return the task's result from a worker; None if it is to be done here.
+
+        Raises what ``SpreadTask.lost`` raises, and RuntimeError for a mistake of the program in the worker.
+        """
         digest = _plan_digest(device, params)
         if digest and self.task.name == apply_change.__name__:
-            blocked = _unwritten(device, params, self.place)
+            blocked = _announce_change(device, params, self.place)
             if blocked is not None:
                 return blocked
         limits = self.spread.limits
@@ -245,7 +250,7 @@ class _RemoteTask:
         return self._result(device, params, answer, asked_s)
 
     def _result(self, device: str, params: Mapping[str, Any], answer: Answer, asked_s: float) -> Result:
-        """Return the task's result from an answer, whose events are announced first."""
+        """Return the task's result from an answer, after announcing the answer's events."""
         announce = self.task.announce(params)
         for task_event in answer.events:
             announce(task_event.event)
@@ -270,7 +275,7 @@ def _run_remotely(remote_task: _RemoteTask, task: Task, **params: Any) -> Result
 
 
 def _clock(params: Mapping[str, Any]) -> Clock:
-    """Return the clock that the wave of a task goes by, the system's for a task without a wave."""
+    """Return the clock of a task's wave, or the system's if the task has no wave."""
     order = params.get("order")
     if isinstance(order, WaveOrder):
         return order.policy.clock
@@ -287,7 +292,7 @@ def _plan_digest(device: str, params: Mapping[str, Any]) -> str:
     return ""
 
 
-def _unwritten(device: str, params: Mapping[str, Any], place: WorkPlace) -> Result | None:
+def _announce_change(device: str, params: Mapping[str, Any], place: WorkPlace) -> Result | None:
     """Note in the journal that a worker applies the change; return the device's result if that cannot be written."""
     order: WaveOrder = params["order"]
     order.announce(Event(Step.APPLYING, device, f"by a worker of site {place.name}"))

@@ -75,7 +75,10 @@ class Worker:
         self._bench: Workbench | None = None
 
     def answer(self, request: Request) -> Answer:
-        """Return the answer to a request; an exception of its task is in the answer."""
+        """Carry out a request and return the answer, with the events of its task.
+
+        A refusal, and an exception of the task, are in the answer.
+        """
         events: list[TaskEvent] = []
 
         def announce(event: Event) -> None:
@@ -98,7 +101,10 @@ class Worker:
             close_sessions(self._bench.nornir)
 
     def _performed(self, request: Request, announce: Callable[[Event], None]) -> Any:
-        """Carry out a request, and return the task's result as plain values; raises RefusedHereError."""
+        """Carry out a request and return the task's result as plain values.
+
+        Raises RefusedHereError, with nothing done, if the request is unknown, too late, or not for this project.
+        """
         if request.task == HELLO:
             bench = self._bound(request)
             return {"at": self._now(), "missing_secrets": list(bench.missing_secrets)}
@@ -118,7 +124,10 @@ class Worker:
             return task.perform(bench, request, announce)
 
     def _bound(self, request: Request) -> Workbench:
-        """Return the project if it is the request's; raises RefusedHereError if it is not."""
+        """Return the project, which is read again unless it is the request's.
+
+        Raises RefusedHereError if it is not the request's then, or cannot be read.
+        """
         with self._loading:
             bench = self._bench
             if bench is None or bench.binding != request.binding:
@@ -129,7 +138,10 @@ class Worker:
             return bench
 
     def _renewed(self, last_bench: Workbench | None) -> Workbench:
-        """Read the project again; return ``last_bench`` if it has not changed, or a rollout still needs that one."""
+        """Read the project again and return it; ``last_bench`` is what was read before.
+
+        That one is returned instead if the project has not changed, or a rollout still needs it.
+        """
         if last_bench is not None and last_bench.busy:
             return last_bench
         loaded = self._loaded()
@@ -141,6 +153,7 @@ class Worker:
         return loaded
 
     def _loaded(self) -> Workbench:
+        """Return the project as it is read now. Raises RefusedHereError if it cannot be read."""
         try:
             return self._load()
         except RailweaveError as fault:

@@ -39,7 +39,7 @@ class SpreadTask(Protocol):
         """Tell whether the task may change a device, or goes on with one that was changed."""
 
     def arguments(self, device: str, params: Mapping[str, Any]) -> dict[str, Any] | None:
-        """Return the task's arguments for a device as plain values; None where they have no such form."""
+        """Return the task's arguments for a device as plain values; None if they cannot be sent to a worker."""
 
     def announce(self, params: Mapping[str, Any]) -> Events:
         """Return what receives the events of the task's steps."""
@@ -51,13 +51,14 @@ class SpreadTask(Protocol):
         """
 
     def result(self, device: str, params: Mapping[str, Any], value: Any, *, asked_s: float) -> Result:
-        """Return the task's result from the plain values of an answer; raises MessageError where they are not valid.
+        """Return the task's result from ``value``, the plain values of an answer.
 
-        ``asked_s`` is when the request was made, in seconds of the steady clock.
+        ``asked_s`` is when the request was made, in seconds of the steady clock. Raises MessageError if the values are
+        not valid.
         """
 
     def refused(self, device: str, params: Mapping[str, Any], why: str) -> Result:
         """Return the result of a device on which a worker did nothing."""
 
     def lost(self, device: str, params: Mapping[str, Any], fault: ConnectionError) -> Result:
-        """Return the result of a device whose worker was lost; raises ``fault`` where the device has to be examined."""
+        """Return the result of a device whose worker was lost. Raises ``fault`` if the device has to be read first."""

@@ -63,7 +63,7 @@ class Workbench:
 
     @property
     def busy(self) -> bool:
-        """Tell whether a rollout may still go on with something that was begun here; forget what is over."""
+        """Forget what is over; tell whether a rollout may still go on with something that was begun here."""
         now_s = self.clock.monotonic()
         for key, begun in tuple(self.begun.items()):
             if begun.until_s < now_s:
@@ -75,11 +75,11 @@ class Workbench:
         self.begun.pop((plan_digest, device), None)
 
     def lock(self, device: str) -> threading.Lock:
-        """Return what keeps two tasks of one device apart: they would share its session."""
+        """Return the lock that keeps two tasks of one device apart, as they would share its session."""
         return self._locks.setdefault(device, threading.Lock())
 
     def perform(self, task: Any, device: str, params: Mapping[str, Any]) -> Result:
-        """Carry out a Nornir task on one device; a mistake of the program travels to the top."""
+        """Carry out a Nornir task on one device and return its result. Raises what the task raises."""
         run = Task(task, self.nornir, global_dry_run=False, processors=self.nornir.processors, **params)
         result: Result = run.start(self.nornir.inventory.hosts[device])[0]
         if result.exception is not None:
