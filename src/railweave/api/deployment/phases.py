@@ -79,12 +79,12 @@ def deploy_phases(
     steps: list[PhaseStep] = []
     for outcome in outcomes:
         if isinstance(outcome, Waiting):
-            return PhasedResult(base, phases, tuple(steps), outcome, simulated)
+            return PhasedResult(base, phases, tuple(steps), waiting=outcome, simulated=simulated)
         steps.append(outcome)
         project.operator.finished(outcome)
         if not outcome.ok:
             break
-    return PhasedResult(base, phases, tuple(steps), None, simulated)
+    return PhasedResult(base, phases, tuple(steps), waiting=None, simulated=simulated)
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,7 +125,7 @@ class _PhasedRun:
     def _deploy_all(self, phases: Sequence[Phase]) -> Iterator[PhaseStep | Waiting]:
         """Take the steps of the remaining ``phases`` up to one that drops values that nodes may still send.
 
-        Yields each step as it ends; instead of the phase that drops values, that it has to wait.
+        Yields each step as it ends, and a Waiting in place of the phase that must not begin yet.
         """
         # `nodes_done` states what the nodes have done by now. If other phases come first, it cannot be about a phase
         # that drops values after them.
@@ -179,13 +179,11 @@ class _PhasedRun:
         phases = self.live.change.phases
         project.operator.tell(f"phase {phase.number} of {len(phases)}: {phase.title}")
         if phase.is_drain:
+            # What the user removes even if it is in use is not drained.
             if not self.options.remove_live:
                 yield drain_leaving(self.live, phase)
         elif phase.is_of_nodes and not self.manages_nodes:
-            remaining = phases[phase.number - 1 :]
-            node_changes = tuple(takewhile(lambda remaining_phase: remaining_phase.is_of_nodes, remaining))
-            following = next(iter(remaining[len(node_changes) :]), None)
-            yield Waiting(phase, nodes=node_changes, following=following)
+            yield self._waiting_for_nodes(phase)
         elif phase.is_of_nodes:
             nodes = hosts.live_nodes(project, self.live.target, values=phase.node_values)
             with nodes.held():
@@ -196,6 +194,13 @@ class _PhasedRun:
             yield self._deploy_switches(phase, reviewed)
             if phase.cables:
                 yield Waiting(phase, phase.cables)
+
+    def _waiting_for_nodes(self, phase: Phase) -> Waiting:
+        """Return what others have to change on nodes: ``phase`` and the phases of nodes that directly follow it."""
+        remaining = self.live.change.phases[phase.number - 1 :]
+        node_changes = tuple(takewhile(lambda remaining_phase: remaining_phase.is_of_nodes, remaining))
+        following = next(iter(remaining[len(node_changes) :]), None)
+        return Waiting(phase, nodes=node_changes, following=following)
 
     def _deploy_switches(self, phase: Phase, reviewed: Path | None) -> PhaseStep:
         """Plan a phase, ask the operator and deploy it; the step has no result if they declined."""
@@ -363,7 +368,7 @@ def drain_leaving(phases: LivePhases, phase: Phase) -> PhaseStep | Waiting:
     with audited_action(command, designed.fabric.name, phases.target, designed.intent.sha256) as record:
         failed = _drain(live, phase, command)
         record({name: {"outcome": "failed", "error": why} for name, why in failed.items()})
-    failures = tuple(Proof(name, "drain", "done", why) for name, why in failed.items())
+    failures = tuple(Proof(name, what="drain", expected="done", actual=why) for name, why in failed.items())
     evidence = (*failures, *_proofs(live, phase))
     if all(proof.ok for proof in evidence):
         return PhaseStep(phase, OutOfUse(evidence))
@@ -395,15 +400,17 @@ def _proofs(live: LiveFabric, phase: Phase) -> tuple[Proof, ...]:
         if _removes_nodes(phase, fabric):
             ends_up = links_up_towards(live.nornir, fabric, phase.leaving)
             return tuple(_link_proof(name, ends) for name, ends in ends_up.items())
-        leaving = Leaving(tuple(fabric.switch_of[name] for name in phase.leaving), (), ())
+        switches = tuple(fabric.switch_of[name] for name in phase.leaving)
+        leaving = Leaving(switches, hosts=(), moved=())
         return proofs(fabric, leaving, switch_uses(live, leaving, live.target.rollout.drain_timeout_s))
 
 
 def _link_proof(node: str, ends: Sequence[str]) -> Proof:
     """Return whether the links of a node are down; ``ends`` are the switch ports at which they are up."""
+    actual = "down"
     if ends:
-        return Proof(node, "links", "down", f"up at {first_few(ends)}")
-    return Proof(node, "links", "down", "down")
+        actual = f"up at {first_few(ends)}"
+    return Proof(node, what="links", expected="down", actual=actual)
 
 
 def _drain(live: LiveFabric, phase: Phase, command: str) -> dict[str, str]:
@@ -418,7 +425,7 @@ def _drain(live: LiveFabric, phase: Phase, command: str) -> dict[str, str]:
     with holding_capacity(fabric.name, live.target.name, command), live.progress():
         states = draining.read(live.nornir, phase.leaving)
         targets = choose(fabric, [name for name, state in states.items() if not state.error])
-        holding = Holding(live.nornir, fabric, command, MANUAL_S + rollout.drain_timeout_s)
+        holding = Holding(live.nornir, fabric, message=command, seconds=MANUAL_S + rollout.drain_timeout_s)
         limits = DrainLimits(fabric, several=True)
         diagnostics = draining.refusal(live.nornir, limits, targets, holding.name)
         if diagnostics:

@@ -155,7 +155,8 @@ def read_review(file: Path | None, target: Target) -> Review:
     """
     allowed = target.allowed_signers
     if file is not None:
-        return Review(file, *read_plan(file, allowed))
+        plan, signed, signer = read_plan(file, allowed)
+        return Review(file, plan, signed, signer)
     if allowed is not None:
         raise refuse_unsigned(target.name, allowed)
     return NOTHING_REVIEWED

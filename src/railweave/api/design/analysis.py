@@ -132,7 +132,7 @@ def render(project: Project, out: Path, *, hosts: bool | None = None) -> Rendere
     nodes = 0
     if hosts:
         nodes = len(designed.fabric.hosts)
-    return Rendered(out, designed.fabric, files, nodes, designed.diagnostics)
+    return Rendered(out, designed.fabric, files=files, nodes=nodes, diagnostics=designed.diagnostics)
 
 
 def explain(project: Project, device: str, row: str = "") -> "Explanation":

@@ -55,7 +55,7 @@ def drain(project: Project, target: str, request: DrainRequest) -> tuple[DrainRe
     live = live_fabric(project, target)
     fabric = live.designed.fabric
     targets = choose(fabric, request.devices, request.links)
-    limits = DrainLimits(fabric, request.several)
+    limits = DrainLimits(fabric, several=request.several)
     # Checked before the operator is asked, and again when the capacity is held.
     with live.progress():
         around = _drained_around(live, targets, limits)
@@ -72,7 +72,7 @@ def drain(project: Project, target: str, request: DrainRequest) -> tuple[DrainRe
         stack.enter_context(holding_capacity(fabric.name, target, command, project.operator))
         record = stack.enter_context(audited_action(command, fabric.name, target, live.designed.intent.sha256))
         stack.enter_context(live.progress())
-        holding = Holding(live.nornir, fabric, command, MANUAL_S + wait_s)
+        holding = Holding(live.nornir, fabric, message=command, seconds=MANUAL_S + wait_s)
         results = draining.drain(
             live.nornir,
             targets,
@@ -126,7 +126,7 @@ def forbidding(
 
     For programs that were written for 0.1; it ends with 0.3. `DrainLimits` says the same as a value.
     """
-    return partial(draining.refusal, live.nornir, DrainLimits(live.designed.fabric, several), targets, hold)
+    return partial(draining.refusal, live.nornir, DrainLimits(live.designed.fabric, several=several), targets, hold)
 
 
 def _drained_around(

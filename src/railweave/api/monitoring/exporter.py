@@ -94,7 +94,7 @@ class Exporter:
         self._comparisons: dict[str, _DriftComparison] = {}
         # When each journal was last written, noted once no rollout ran.
         self._ended_journals: Mapping[Path, int] = {}
-        self._telling = Lock()
+        self._tell_lock = Lock()
         self._intent_digest = intent_digest
         self._stopped = Event()
         self._polling = _polling_of(live, self._reachable, options.interval_s)
@@ -163,7 +163,7 @@ class Exporter:
         self._say(f"{name}: {error or 'read in full again'}")
 
     def _say(self, note: str) -> None:
-        with self._telling:
+        with self._tell_lock:
             self._operator.tell(note)
 
     def _compare(self, name: str, reading: MonitoredReading) -> None:

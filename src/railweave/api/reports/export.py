@@ -55,7 +55,7 @@ def export(
             without[format_name] = refused.diagnostics[0].message
     if out is not None:
         _write(out, files, as_folder=name == ALL)
-    return Exported(source.name, files, source.topology.left_out, without, warnings)
+    return Exported(source.name, files, left_out=source.topology.left_out, without=without, warnings=warnings)
 
 
 def check_export(

@@ -80,7 +80,7 @@ def report(
         write_private(out, html, _READABLE)
     except OSError as exc:
         raise RailweaveError(cannot_write(out, exc)) from exc
-    return Reported(fabric, out, len(html))
+    return Reported(fabric, out, size_bytes=len(html))
 
 
 def _page(fabric: Fabric, diagnostics: tuple[Diagnostic, ...], marked_sections: Mapping[str, MarkedSection]) -> Page:

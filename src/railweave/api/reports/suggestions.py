@@ -192,7 +192,10 @@ def _search(start: _Start, measures: _Measures, *, nics: bool, most: int) -> Sea
 
 
 def _problem(start: _Start, measures: _Measures, node_variants: Sequence[NodeVariant]) -> Problem:
-    """Return what the search is given for these variants of the nodes."""
+    """Return the problem for the search among these variants of the nodes.
+
+    No design may exceed the value of the intent's own design, if that is known.
+    """
     intent = start.intent
     intent_models = own_models(intent)
     limit: Fraction | None = None
@@ -205,9 +208,9 @@ def _problem(start: _Start, measures: _Measures, node_variants: Sequence[NodeVar
     for speeds_gbps in {variant.speeds_gbps for variant in node_variants}:
         classes[speeds_gbps] = port_classes(start.catalog, intent.policies, speeds_gbps, model_weights, intent_models)
     return Problem(
-        classes,
-        model_weights,
-        cage_gbps(start.catalog),
+        classes=classes,
+        weights=model_weights,
+        cage_gbps=cage_gbps(start.catalog),
         size=lambda design: calculate(design.intent, start.catalog),
         check=measures.check,
         changed=lambda design, sizing: design.keys_changed_from(start.document, sizing),

@@ -332,11 +332,12 @@ def _override_secrets(intent: Intent) -> Iterator[tuple[str, Where]]:
                 row_path = ("overrides", scope, table, key)
                 for name in references(key):
                     yield name, intent.where(path_text(row_path))
-                for column, value in fields.items():
+                for field_name, value in fields.items():
+                    # Only texts refer to secrets.
                     if not isinstance(value, str):
                         continue
                     for name in references(value):
-                        yield name, intent.where(path_text((*row_path, column)))
+                        yield name, intent.where(path_text((*row_path, field_name)))
 
 
 def _template_secrets() -> Iterator[tuple[str, Where]]:

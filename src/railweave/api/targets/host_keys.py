@@ -62,7 +62,7 @@ def trust(project: Project, target: str, devices: Sequence[str] = (), *, replace
         jump_keys = (jump_key,)
         recorded = _record_agreed(jump_keys, jump.known_hosts_file, project.operator, replace=replace)
         if recorded is None:
-            return Trusted(jump_keys, (), known_hosts, agreed=False)
+            return Trusted(jump_keys, recorded=(), known_hosts=known_hosts, agreed=False)
         recorded_jumps = recorded
     requested = {name: reach for name, reach in reaches.items() if not devices or name in devices}
     keys = look(requested, known_hosts, loaded.rollout.workers)
@@ -71,8 +71,9 @@ def trust(project: Project, target: str, devices: Sequence[str] = (), *, replace
     project.operator.warn(_shared_key(key, names, known_hosts) for key, names in devices_of_keys.items())
     recorded = _record_agreed(keys, known_hosts, project.operator, replace=replace)
     if recorded is None:
-        return Trusted((*jump_keys, *keys), recorded_jumps, known_hosts, agreed=False)
-    return Trusted((*jump_keys, *keys), (*recorded_jumps, *recorded), known_hosts, agreed=True)
+        return Trusted((*jump_keys, *keys), recorded=recorded_jumps, known_hosts=known_hosts, agreed=False)
+    all_recorded = (*recorded_jumps, *recorded)
+    return Trusted((*jump_keys, *keys), recorded=all_recorded, known_hosts=known_hosts, agreed=True)
 
 
 def _known_hosts(named_file: str | None, file: Path) -> Path:

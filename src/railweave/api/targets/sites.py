@@ -53,7 +53,8 @@ def spread(project: Project, designed: Designed, target: Target, nornir: Nornir)
         # The switches take turns, so that every process has as many.
         place_of |= dict(zip(without_site, cycle(processes), strict=False))
     file = f"inventory/{target.name}.yml"
-    task_spread = TaskSpread(binding_of(designed, target.name), place_of.get, _task_limits(target), file)
+    binding = binding_of(designed, target.name)
+    task_spread = TaskSpread(binding, place_of.get, limits=_task_limits(target), target_file=file)
     return nornir.with_runner(SpreadRunner(task_spread, target.rollout.workers))
 
 
@@ -64,7 +65,8 @@ def _site_places(target: Target) -> dict[str, "WorkPlace"]:
 
     places = {}
     for site in target.sites:
-        places[site] = WorkPlace(site, _channel(target, site), SPREAD, start_command(target, site))
+        channel = _channel(target, site)
+        places[site] = WorkPlace(site, channel, tasks=SPREAD, start=start_command(target, site))
     return places
 
 
