@@ -76,7 +76,8 @@ class RunningConfig:
         from railweave.sonic.frr import render_frr
 
         changed = replace(self, config_db=config_db, frr=render_frr(document))
-        changed.__dict__["frr_document"] = document  # its text would be parsed to the same
+        # To parse its text would give the same document.
+        changed.__dict__["frr_document"] = document
         return changed
 
     def with_tables(self, config_db: ConfigDb) -> "RunningConfig":
@@ -87,7 +88,7 @@ class RunningConfig:
         return changed
 
     def parsed_as(self, document: "FrrDocument") -> "RunningConfig":
-        """Return the same configuration with ``document`` as its parsed FRR text, which the caller vouches for."""
+        """Return the same configuration with ``document`` as its parsed FRR text; the caller knows that they agree."""
         parsed = replace(self)
         parsed.__dict__["frr_document"] = document
         return parsed
@@ -105,7 +106,10 @@ class RunningConfig:
         self.__dict__["_last_comparison"] = _KeptComparison(other, options, result)
 
     def known_frr(self, purpose: str) -> "FrrDocument":
-        """Return FRR's configuration; raises DocumentError with ``purpose`` where it is unknown."""
+        """Return FRR's configuration; raises DocumentError if it is unknown.
+
+        ``purpose`` ends the sentence of the error: what is impossible for that reason.
+        """
         document = self.frr_document
         if document is None:
             raise DocumentError(
@@ -143,6 +147,7 @@ def running_from(document: object) -> RunningConfig:
 
 
 def _parse_table(table: str, rows: object) -> dict[str, Fields]:
+    """Return the rows of a table; raises DocumentError if they are not rows of texts and lists."""
     if not isinstance(rows, Mapping):
         raise DocumentError(f"{table}: not a table of rows")
     # Most tables have the form in which CONFIG_DB keeps them, and need no copy.
@@ -173,9 +178,13 @@ _values = methodcaller("values")
 
 
 def parse_fields(fields: object, where: str) -> dict[str, Value]:
-    """Return a row's fields with lists as tuples, numbers as text and the placeholder of an empty row dropped."""
+    """Return a row's fields with lists as tuples, numbers as text and the placeholder of an empty row dropped.
+
+    Raises DocumentError, with the place ``where``, for a value that CONFIG_DB cannot hold.
+    """
+    # Most rows have the form in which CONFIG_DB keeps them, and need no copy.
     if type(fields) is dict and PLACEHOLDER not in fields and _TEXT.issuperset(map(type, fields.values())):
-        return fields  # most rows have the form in which CONFIG_DB keeps them
+        return fields
     if not isinstance(fields, Mapping):
         raise DocumentError(f"{shown_text(where)}: not a row of fields")
     return {
@@ -193,14 +202,15 @@ def parse_value(value: object, where: str) -> Value:
 
 
 def _scalar(value: object, where: str) -> str:
+    """Return a single value as text; raises DocumentError, with the place ``where``, if it is not a plain value."""
     if isinstance(value, str):
         return value
     if isinstance(value, bool):
         return "true" if value else "false"
     if isinstance(value, int | float):
         return str(value)
-    kind = "null" if value is None else f"a value of another kind ({type(value).__name__})"
-    raise DocumentError(f"{shown_text(where)}: {kind} is neither text nor a list of texts")
+    description = "null" if value is None else f"a value of another kind ({type(value).__name__})"
+    raise DocumentError(f"{shown_text(where)}: {description} is neither text nor a list of texts")
 
 
 def canonical(value: Value) -> Value:

@@ -33,7 +33,10 @@ _COMPARED = frozenset({*_SOURCES, *_DESTINATIONS, "IN_PORTS", "IP_TYPE", "PACKET
 
 
 class FilterRule(NamedTuple):
-    """A rule in one family: from and to which prefix it forwards or drops, and whether it compares nothing else."""
+    """A rule in one family: whether it forwards or drops, from which prefix to which.
+
+    ``is_plain`` tells that it compares nothing but addresses and ports.
+    """
 
     key: str
     forwards: bool
@@ -94,7 +97,10 @@ class LeafFilters:
         self._rules = _rules(tables)
 
     def at(self, port: str, bits: int) -> tuple[PortFilter, ...]:
-        """Return the filters of a port in one family; several while one replaces another, none without one."""
+        """Return the filters of a port in the family with addresses of so many bits.
+
+        Empty if nothing filters the port. It has several while one replaces another.
+        """
         filters = []
         for table in self._bound.get(port, ()):
             rules = self._rules.get((table, bits), ())
@@ -128,7 +134,7 @@ def _rules(tables: ConfigDb) -> dict[tuple[str, int], list[FilterRule]]:
 
 
 def _passes(rules: PortFilter, source: Pool, destination: Pool) -> bool:
-    """Tell whether the first rule that certainly matches forwards the packet, as it is if no rule matches."""
+    """Tell whether the first rule that certainly matches a packet forwards it; if none does, it is forwarded too."""
     for rule in rules:
         if rule.is_plain and rule.source.holds(source) and rule.destination.holds(destination):
             return rule.forwards
@@ -153,12 +159,10 @@ def _by_family(key: str, row: Fields) -> Iterator[tuple[int, FilterRule]]:
         source = _prefix(row, _SOURCES, bits)
         destination = _prefix(row, _DESTINATIONS, bits)
         if source is not None and destination is not None:
-            yield (
-                bits,
-                FilterRule(
-                    key=key, forwards=forwards, source=source, destination=destination, is_plain=is_plain, ports=ports
-                ),
+            rule = FilterRule(
+                key=key, forwards=forwards, source=source, destination=destination, is_plain=is_plain, ports=ports
             )
+            yield bits, rule
 
 
 def _prefix(row: Fields, names: tuple[str, str], bits: int) -> Pool | None:
@@ -226,7 +230,10 @@ class Isolation:
         return tuple(dict.fromkeys(leaks))
 
     def _leaks_of_rule(self, leak: Leak, source: Pool, owners: frozenset[str]) -> Iterator[Leak]:
-        """Yield ``leak`` for each owner that its rule must not let packets from ``source`` pass to, then spoofing."""
+        """Yield a copy of ``leak`` for each of ``owners`` that its tenant must not reach, then those of spoofing.
+
+        ``owners`` are those whose addresses the rule of the leak lets packets from ``source`` pass to.
+        """
         allowed = self._tenancy.reach.get(leak.tenant, ())
         # Nodes before switches: people look first for the nodes that are reached.
         for owner in sorted(owners, key=lambda name: (name == SWITCHES, name)):
@@ -236,7 +243,10 @@ class Isolation:
             yield from self._spoofed(leak, source)
 
     def _spoofed(self, leak: Leak, source: Pool) -> Iterator[Leak]:
-        """Yield the tenants with whose source addresses a rule lets nodes send."""
+        """Yield a copy of ``leak`` for each other tenant whose source addresses the rule lets the nodes use.
+
+        A rule with a source of the nodes' own tenant lets them use no others.
+        """
         prefixes = self._tenancy.prefixes
         has_own_source = any(pool.holds(source) for pool in prefixes.get(leak.tenant, ()))
         if has_own_source:
@@ -268,9 +278,9 @@ class Isolation:
                 yield link.network + 1
 
     def _routed_in(self, network: tuple[int, int | None], bits: int) -> tuple[list[int], list[_RoutedRange]]:
-        """Return the addresses that leaves of a network have routes to, in ascending order.
+        """Return the address ranges that leaves of a network have routes to, in ascending order.
 
-        The list of first addresses is for binary search.
+        The first part of the result has the first address of each range, for binary search.
         """
         ranges: list[_RoutedRange] = []
         for switch in self.fabric.switches:
@@ -296,7 +306,7 @@ _latest: Isolation | None = None
 
 
 def isolation_of(fabric: Fabric) -> Isolation | None:
-    """Return who reaches whom in a fabric, None if it has no tenants."""
+    """Return who reaches whom in a fabric; None if it has no tenants. The model of the last fabric is kept."""
     global _latest  # noqa: PLW0603  a cache of one
     if not fabric.policies.tenants:
         return None
@@ -309,7 +319,7 @@ def isolation_of(fabric: Fabric) -> Isolation | None:
 
 
 def _joined(ranges: Iterable[_RoutedRange]) -> Iterator[_RoutedRange]:
-    """Yield ascending ranges, those of one owner that touch each other as one."""
+    """Yield ranges, which are in ascending order, with those of one owner that touch or overlap joined."""
     last: _RoutedRange | None = None
     for routed_range in ranges:
         if last is None:
@@ -324,7 +334,7 @@ def _joined(ranges: Iterable[_RoutedRange]) -> Iterator[_RoutedRange]:
 
 
 def _open_ranges(filters: Iterable[PortFilter], bits: int) -> Iterator[_OpenRange]:
-    """Yield the destinations that a port lets packets pass to."""
+    """Yield the destinations that each rule of a port's filters lets packets pass to, and those that no rule drops."""
     everything = _EVERYTHING[bits]
     # SONiC forwards packets that no rule matches.
     no_rule_matches = FilterRule(

@@ -82,7 +82,10 @@ TENANT_DENY = "deny"
 
 
 def tenant_filter(*, guards: bool, has_ipv6: bool) -> str:
-    """Return the name of the tenants' ACL, another one for each set of matches that its type has."""
+    """Return the name of the tenants' ACL, which differs for each set of fields that its type matches.
+
+    ``guards`` tells that it holds the edge guard's rules too.
+    """
     name = TENANT_FILTER
     if guards:
         name += "_EDGE"
@@ -170,6 +173,7 @@ def scope_of(running: ConfigDb, intended: ConfigDb) -> Scope:
 
 
 def _has_other_lanes(row: Fields, other: Fields) -> bool:
+    """Tell whether two rows of PORT have different lanes; equal texts need not be parsed."""
     return row.get("lanes", "") != other.get("lanes", "") and _lanes(row) != _lanes(other)
 
 
@@ -196,12 +200,14 @@ def _names_of_foreign_rows(running: ConfigDb, ports: frozenset[str]) -> Iterator
 
 
 def _referred_names(fields: Fields) -> Iterator[str]:
+    """Yield the maps, schedulers and profiles that a row names."""
     for name, value in fields.items():
         if isinstance(value, str) and (name.endswith("_map") or name in _REFERRING_FIELDS):
             yield from value.split(",")
 
 
 def _pools_of(running: ConfigDb, kept: frozenset[str]) -> frozenset[str]:
+    """Return the buffer pools of the profiles that are ``kept``, and of SONiC's own profiles."""
     return frozenset(
         str(fields.get("pool", ""))
         for name, fields in running.get("BUFFER_PROFILE", {}).items()

@@ -120,9 +120,9 @@ class ResolvedTables:
     """
 
     def __init__(self, tables: ConfigDb) -> None:
-        """Resolve the tables."""
-        of_qos = {name: _plain(tables[name]) for name in QOS_TABLES & tables.keys()}
-        self.tables: ConfigDb = {**tables, **of_qos}
+        """Resolve the references of ``tables``."""
+        qos_tables = {name: _plain(tables[name]) for name in QOS_TABLES & tables.keys()}
+        self.tables: ConfigDb = {**tables, **qos_tables}
         self.conflicts: list[tuple[str, str]] = []
         self._rows = {name: self._by_port(name) for name in ("QUEUE", "BUFFER_QUEUE", PRIORITY_GROUPS)}
         self._profiles = self._read_profiles()
@@ -169,27 +169,32 @@ class ResolvedTables:
         return is_whole(self.tables)
 
     def map_of(self, table: str, port: str, reference: str) -> Mapping[int, int] | None:
-        """Return the map that a port refers to, empty where it has none, None where the tables were not read."""
+        """Return the map of ``table`` that the field ``reference`` of a port's PORT_QOS_MAP row names.
+
+        Empty if the port names none or one that does not exist; None if the tables were not read.
+        """
         if not self.knows("PORT_QOS_MAP", table):
             return None
         return self._map(table, str(self.row("PORT_QOS_MAP", port).get(reference)))
 
     def _read_map(self, table: str, name: str) -> Mapping[int, int]:
+        """Return the pairs of numbers of a map; values that are not numbers are left out."""
         pairs = ((number(key), number(value)) for key, value in self.row(table, name).items())
         return {key: value for key, value in pairs if key is not None and value is not None}
 
     def priorities(self, port: str) -> Mapping[int, int] | None:
-        """Return the traffic class of every code point on a port, None where that was not read."""
+        """Return the traffic class of every code point on a port; None if that was not read."""
         if not self.knows("PORT_QOS_MAP", "DSCP_TO_TC_MAP"):
             return None
         return self._whole_map("DSCP_TO_TC_MAP", str(self.row("PORT_QOS_MAP", port).get("dscp_to_tc_map")))
 
     def _read_whole_map(self, table: str, name: str) -> Mapping[int, int]:
+        """Return a map from DSCP with every code point; those that it does not list have the ASIC's default."""
         listed = self._map(table, name)
         return {dscp: listed.get(dscp, _ASIC_DEFAULT) for dscp in range(DSCP_COUNT)}
 
     def switch_priorities(self) -> Mapping[int, int] | None:
-        """Return the traffic class by DSCP of packets that the switch itself sends and receives.
+        """Return the traffic classes by DSCP of packets that the switch itself sends and receives.
 
         None if that was not read, or if ports use the same map.
         """
@@ -204,10 +209,11 @@ class ResolvedTables:
         """Return the scheduler of each queue of a port, None where that was not read."""
         if not self.knows("QUEUE", "SCHEDULER"):
             return None
-        return {queue: self.scheduler(row.get("scheduler")) for queue, row in self._of("QUEUE", port).items()}
+        rows = self._rows_of_port("QUEUE", port)
+        return {queue: self.scheduler(row.get("scheduler")) for queue, row in rows.items()}
 
     def scheduler(self, reference: Value | None) -> Scheduler | None:
-        """Return the scheduler that is referred to."""
+        """Return the scheduler that a field refers to; None if the field or the scheduler does not exist."""
         return self._scheduler(str(reference))
 
     def _read_scheduler(self, name: str) -> Scheduler | None:
@@ -215,23 +221,28 @@ class ResolvedTables:
         if not row:
             return None
         kind = text(row.get("type")) or ""
-        weight = 0 if kind == "STRICT" else number(row.get("weight")) or 1
-        rates = tuple((name, str(row[name])) for name in _RATES if row.get(name, "0") != "0")
+        weight = number(row.get("weight")) or 1
+        # Strict queues are not served by weight, so theirs makes no difference.
+        if kind == "STRICT":
+            weight = 0
+        rates = tuple((rate, str(row[rate])) for rate in _RATES if row.get(rate, "0") != "0")
         return Scheduler(kind, weight, rates)
 
     def wreds(self, port: str) -> dict[int, Wred | None] | None:
         """Return the WRED profile of each queue of a port, None where that was not read."""
         if not self.knows("QUEUE", "WRED_PROFILE"):
             return None
-        return {queue: self._wred(str(row.get("wred_profile"))) for queue, row in self._of("QUEUE", port).items()}
+        rows = self._rows_of_port("QUEUE", port)
+        return {queue: self._wred(str(row.get("wred_profile"))) for queue, row in rows.items()}
 
     def _read_wred(self, name: str) -> Wred | None:
+        """Return a WRED profile with the colors that it handles; None if it does not exist."""
         row = self.row("WRED_PROFILE", name)
         if not row:
             return None
         colors: dict[str, Marking] = {}
         for color in COLORS:
-            marking = _color(row, color)
+            marking = _marking_of_color(row, color)
             if marking is not None:
                 colors[color] = marking
         return Wred(name, text(row.get("ecn")) or "ecn_none", colors)
@@ -247,24 +258,27 @@ class ResolvedTables:
     def _buffers(self, table: str, port: str) -> dict[int, BufferUse | None] | None:
         if not self.knows(table, "BUFFER_PROFILE"):
             return None
-        return {index: self.profile(row.get("profile"), table) for index, row in self._of(table, port).items()}
+        rows = self._rows_of_port(table, port)
+        return {index: self.profile(row.get("profile"), table) for index, row in rows.items()}
 
     def port_buffers(self, table: str, port: str) -> tuple[BufferUse | None, ...] | None:
-        """Return the buffers of a whole port by a table of profile lists, None where that was not read."""
+        """Return the buffers that a table of profile lists gives a port as a whole; None if that was not read."""
         if not self.knows(table, "BUFFER_PROFILE"):
             return None
         return self._listed(table, self.row(table, port).get("profile_list", ""))
 
     def _read_list(self, table: str, value: Value) -> tuple[BufferUse | None, ...]:
+        """Return the profiles of a list in an order of their own: that of the list has no meaning."""
         names = value.split(",") if isinstance(value, str) else value
         profiles = [self.profile(name.strip(), table) for name in names if name.strip()]
         return tuple(sorted(profiles, key=_order_in_list))
 
     def profile(self, reference: Value | None, table: str) -> BufferUse | None:
-        """Return the buffer profile that a row of ``table`` refers to, None where it or its pool does not exist."""
+        """Return the buffer profile that a row of ``table`` refers to; None if it or its pool does not exist."""
         return self._profile(reference, table)
 
     def _find_profile(self, reference: Value | None, table: str) -> BufferUse | None:
+        """Return the result of ``profile``, which is cached."""
         is_computed = reference == COMPUTED and table == PRIORITY_GROUPS and self.model is BufferModel.DYNAMIC
         profile = self._computed_profile() if is_computed else self._profiles.get(str(reference))
         if profile is None:
@@ -281,6 +295,7 @@ class ResolvedTables:
         return BufferUse(COMPUTED, INGRESS_LOSSLESS, dynamic_th=exponent, is_computed=True)
 
     def _read_profiles(self) -> dict[str, BufferUse]:
+        """Return the buffer profiles by name."""
         dynamic = self.model is BufferModel.DYNAMIC
         return {
             name: BufferUse(
@@ -299,7 +314,10 @@ class ResolvedTables:
         }
 
     def _by_port(self, table: str) -> dict[str, dict[int, Fields]]:
-        """Return the rows of a table by port and number; rows that set one number differently are ``conflicts``."""
+        """Return the rows of a table by port and number; of rows with one number the first counts.
+
+        A number that two rows set differently is added to ``conflicts``.
+        """
         # Rows that buffermgrd wrote and left behind count too: their groups have headroom.
         ports: dict[str, dict[int, Fields]] = {}
         for key, fields in self.table(table).items():
@@ -311,12 +329,12 @@ class ResolvedTables:
                     self.conflicts.append((table, f"{port}|{index}"))
         return ports
 
-    def _of(self, table: str, port: str) -> ByNumber:
+    def _rows_of_port(self, table: str, port: str) -> ByNumber:
         return self._rows[table].get(port, {})
 
 
 def _order_in_list(profile: BufferUse | None) -> str:
-    """Return the sort key of a profile: neither its name nor its place in a list has a meaning."""
+    """Return the sort key of a profile in a list: its values without its name, which has no meaning."""
     if profile is None:
         return str(None)
     return str(replace(profile, profile=""))
@@ -329,7 +347,7 @@ def is_whole(tables: ConfigDb) -> bool:
 
 
 def _plain(rows: Table) -> Table:
-    """Return rows with references as names, one row for each port of a key."""
+    """Return rows with their references as names; a row whose key names several ports becomes one row a port."""
     plain: dict[str, Fields] = {}
     for key, fields in rows.items():
         plain_fields = fields
@@ -352,7 +370,8 @@ def plain_references(value: Value) -> Value:
     return _REFERENCE.sub(r"\1", value)
 
 
-def _color(row: Fields, color: str) -> Marking | None:
+def _marking_of_color(row: Fields, color: str) -> Marking | None:
+    """Return the thresholds of a color in a row of WRED_PROFILE; None if the color is off or lacks a threshold."""
     minimum = number(row.get(f"{color}_min_threshold"))
     maximum = number(row.get(f"{color}_max_threshold"))
     if row.get(f"wred_{color}_enable") != "true" or minimum is None or maximum is None:

@@ -53,7 +53,7 @@ class _Mutation:
     start: str | None = None
 
     def value_after(self, value: Value | None) -> Value | None:
-        """Return another value than ``value``, None if there is none to try."""
+        """Return another value than ``value``, which is None for a missing field; None if there is none to try."""
         if value is None:
             return self.start
         if not isinstance(value, str):
@@ -111,20 +111,14 @@ def trials_of(config_db: ConfigDb, port: str, *, has_frr: bool) -> tuple[Trial, 
     for name, table, pattern, fields in _ADDITIONS:
         key = pattern.format(port=port)
         if key not in config_db.get(table, {}):
-            trials.append(
-                _trial(name, Edit(op=Op.ADD, table=table, key=key, field=None, before=None, after=fields), config_db)
-            )
+            addition = Edit(op=Op.ADD, table=table, key=key, field=None, before=None, after=fields)
+            trials.append(_trial(name, addition, config_db))
     trials += _without_rate(config_db)
     trials += _another_cable(config_db, port)
     trials += _another_speed(config_db, port)
     if has_frr:
-        trials.append(
-            _trial(
-                "prefix list",
-                Edit(op=Op.ADD, table=FRR_TABLE, key="", field=_FRR_LINE, before=None, after=_FRR_LINE),
-                config_db,
-            )
-        )
+        addition = Edit(op=Op.ADD, table=FRR_TABLE, key="", field=_FRR_LINE, before=None, after=_FRR_LINE)
+        trials.append(_trial("prefix list", addition, config_db))
     return tuple(trial for trial in trials if not _left_behind(trial.delta, config_db))
 
 
@@ -138,11 +132,12 @@ def _without_rate(config_db: ConfigDb) -> Iterator[Trial]:
 
 
 def _another_cable(config_db: ConfigDb, port: str) -> Iterator[Trial]:
+    """Yield another length of the cable of ``port``, if the port has one and SONiC keeps nothing of the change."""
     cables = config_db.get("CABLE_LENGTH", {}).get("AZURE", {})
     if port not in cables:
         return
-    other = "40m" if cables[port] == "5m" else "5m"
-    edit = Edit(op=Op.UPDATE, table="CABLE_LENGTH", key="AZURE", field=port, before=cables[port], after=other)
+    other_length = "40m" if cables[port] == "5m" else "5m"
+    edit = Edit(op=Op.UPDATE, table="CABLE_LENGTH", key="AZURE", field=port, before=cables[port], after=other_length)
     if not leaves_rows(edit, config_db):
         yield _trial("cable length", edit, config_db)
 
@@ -153,7 +148,7 @@ _MBPS_PER_GBPS = 1000
 
 
 def _another_speed(config_db: ConfigDb, port: str) -> Iterator[Trial]:
-    """Yield a lower speed of ``port``, or of the first port that allows one and of which SONiC keeps nothing."""
+    """Yield a lower speed of ``port``, or of the first other port that allows one and of which SONiC keeps nothing."""
     for name in dict.fromkeys((port, *config_db.get("PORT", {}))):
         before = config_db.get("PORT", {}).get(name, {}).get("speed")
         lower = _lower_speed(config_db, name, before)
@@ -227,9 +222,9 @@ def _trial(name: str, edit: Edit, config_db: ConfigDb, objects: tuple[str, ...] 
 
 
 def class_trial(running: ConfigDb, intended: Sequence[Row], port: str) -> Trial | None:
-    """Return a trial that adds the rows of the intent's traffic classes that ``port`` lacks.
+    """Return a trial that adds what ``port`` lacks of the intent's rows of traffic classes.
 
-    Without edits that need a reload or would leave something behind; None if there are no others.
+    Edits that need a reload or would leave something behind are left out; None if no others remain.
     """
     edits = _class_edits(running, intended, port)
     without_reload = [edit for edit in edits if classify(edit).disruption is not Disruption.RELOAD]
@@ -245,6 +240,7 @@ def class_trial(running: ConfigDb, intended: Sequence[Row], port: str) -> Trial 
 
 
 def _class_edits(running: ConfigDb, intended: Sequence[Row], port: str) -> list[Edit]:
+    """Return the edits for the rows of traffic classes that concern ``port``, without those that leave rows behind."""
     edits: list[Edit] = []
     for row in intended:
         if row.table in QOS_TABLES and _is_for(row.key, port, running):
@@ -254,7 +250,7 @@ def _class_edits(running: ConfigDb, intended: Sequence[Row], port: str) -> list[
 
 
 def _without_leftovers(row: Row, running: ConfigDb) -> Fields:
-    """Return the fields of a row without lossless priorities for which SONiC would write rows that it keeps."""
+    """Return the fields of a row; lossless priorities are left out if SONiC would write rows for them that it keeps."""
     pauses = Edit(
         op=Op.ADD, table=row.table, key=row.key, field=PFC_ENABLE, before=None, after=row.fields.get(PFC_ENABLE)
     )
