@@ -60,9 +60,9 @@ def roce_packet(dscp: int, family: int = IPV4) -> Packet:
 
 
 def bgp_packets(dscp: int) -> tuple[Packet, ...]:
-    """Return packets of both ends of a BGP session."""
+    """Return the packets of a BGP session over IPv4: to BGP's port, and from it."""
     common = {**_ETHER_TYPE[IPV4], "IP_PROTOCOL": TCP, "DSCP": dscp}
-    return tuple({**common, f"L4_{way}_PORT": BGP_PORT} for way in ("DST", "SRC"))
+    return ({**common, "L4_DST_PORT": BGP_PORT}, {**common, "L4_SRC_PORT": BGP_PORT})
 
 
 class Dropped(NamedTuple):
@@ -76,7 +76,7 @@ class Dropped(NamedTuple):
 
     @property
     def deed(self) -> str:
-        """Return the words for what it does with packets, before the packets and after them, joined by ``{}``."""
+        """Return in words what the rule does, with ``{}`` in the place of the packets."""
         if self.elsewhere:
             return f"sends {{}} to {self.elsewhere}, past their route"
         return "drops {}"
@@ -92,8 +92,8 @@ class Rewritten(NamedTuple):
 
 
 def dropping(read: ResolvedTables, packet: Packet) -> Iterator[Dropped]:
-    """Yield the rules of data-plane ACLs that drop ``packet`` or redirect it."""
-    for table, rules in _tables(read):
+    """Yield the deciding rule of each data-plane ACL that drops ``packet`` or redirects it."""
+    for table, rules in _data_plane_acls(read):
         rule = _deciding_rule(rules, packet)
         if rule is None:
             continue
@@ -119,15 +119,13 @@ class _AclRule(NamedTuple):
 
 
 def _deciding_rule(rules: Iterable[_AclRule], packet: Packet) -> _AclRule | None:
-    """Return the first rule that matches every packet of the kind; None if no rule decides over all of them.
-
-    The last rule of the tenants' filter does not decide over packets that rules before it may let pass.
-    """
+    """Return the first rule that matches every packet of the kind; None if no rule decides over all of them."""
     some_may_pass = False
     for rule in rules:
         if _matches(rule.fields, packet):
             table, _, name = rule.key.partition("|")
             is_tenant_deny = table in TENANT_FILTERS and name == TENANT_DENY
+            # The last rule of the tenants' filter does not decide over packets that earlier rules may let pass.
             if is_tenant_deny and some_may_pass:
                 return None
             return rule
@@ -145,8 +143,11 @@ def _redirect_target(action: str, rule: Fields) -> str:
 
 
 def rewriting(read: ResolvedTables, packet: Packet) -> Iterator[Rewritten]:
-    """Yield the rules that may send ``packet`` on with another code point, up to the first that certainly decides."""
-    for _, rules in _tables(read):
+    """Yield the rules that may send ``packet`` on with another code point.
+
+    In each ACL the search ends at the first rule that certainly matches.
+    """
+    for _, rules in _data_plane_acls(read):
         for rule in rules:
             if not _may_match(rule.fields, packet):
                 continue
@@ -158,8 +159,8 @@ def rewriting(read: ResolvedTables, packet: Packet) -> Iterator[Rewritten]:
                 break
 
 
-def _tables(read: ResolvedTables) -> Iterator[tuple[Fields, list[_AclRule]]]:
-    """Yield the row and the rules of each table of the data plane, the highest priority first."""
+def _data_plane_acls(read: ResolvedTables) -> Iterator[tuple[Fields, list[_AclRule]]]:
+    """Yield the row of each data-plane ACL and its rules, the highest priority first."""
     for name, table in read.table("ACL_TABLE").items():
         if table.get("type") == _CONTROL_PLANE:
             continue
@@ -224,6 +225,7 @@ def _integer(word: str) -> int | None:
 
 
 def _matches_of(rule: Fields) -> Mapping[str, Value]:
+    """Return the fields of a rule that a packet is compared with, except for its IP_TYPE."""
     return {name: value for name, value in rule.items() if _is_match(name)}
 
 
@@ -232,5 +234,7 @@ def _is_match(field: str) -> bool:
 
 
 def _is_of_type(rule: Fields, packet: Packet) -> bool:
-    kind = (text(rule.get("IP_TYPE", "ANY")) or "").upper()
-    return packet.get("IP_TYPE", IPV4) in _OF_TYPE.get(kind, set())
+    """Tell whether a packet is of the rule's IP_TYPE."""
+    ip_type = (text(rule.get("IP_TYPE", "ANY")) or "").upper()
+    family = packet.get("IP_TYPE", IPV4)
+    return family in _OF_TYPE.get(ip_type, set())

@@ -24,9 +24,9 @@ class Overrun(NamedTuple):
 
 
 def overrun(switch: Switch, sonic: SonicPolicy, plan: BufferPlan, read: ResolvedTables) -> Overrun | None:
-    """Return the lossless groups that do not fit on a switch without a headroom pool.
+    """Return the lossless groups of a switch whose headroom does not fit.
 
-    None if all fit, or if the tables do not tell. Headroom that ports share is judged in ``buffer_faults``.
+    None if all fit, or if the tables do not tell. Headroom that ports share in a pool is judged in ``buffer_faults``.
     """
     if not _has_own_headroom(plan, read):
         return None
@@ -74,7 +74,7 @@ def _port_uses(switch: Switch, sonic: SonicPolicy, plan: BufferPlan, read: Resol
 def _group_headroom(
     use: BufferUse | None, port: PortSettings, plan: BufferPlan, sonic: SonicPolicy
 ) -> Headroom | NoHeadroom | None:
-    """Return the headroom of a group, by its profile or as the switch computes it for the cable; None without one."""
+    """Return the headroom of a group by its profile, or as the switch computes it for the cable; None without one."""
     if use is None:
         return None
     if use.is_computed:
@@ -93,6 +93,7 @@ def _group_headroom(
 
 
 def _computed_headroom(port: PortSettings, plan: BufferPlan, sonic: SonicPolicy) -> Headroom | NoHeadroom | None:
+    """Return the headroom that a switch computes for a port; None if it lacks a setting that this needs."""
     if port.speed_gbps is None or port.cable_m is None or port.mtu_bytes is None or port.lanes is None:
         return None
     medium = PortMedium(port.speed_gbps, port.cable_m, port.mtu_bytes, port.lanes)

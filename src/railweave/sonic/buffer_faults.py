@@ -29,14 +29,17 @@ class BufferFault(NamedTuple):
 
 def buffer_faults(tables: "ConfigDb", chip_bytes: int | None) -> Iterator[BufferFault]:
     """Yield the faults of a switch's buffer rows; ``chip_bytes`` is its chip's whole buffer, None if unknown."""
-    yield from _pools(tables, chip_bytes)
-    yield from _profiles(tables)
-    yield from _users(tables)
-    yield from _headroom(tables)
+    yield from _pool_faults(tables, chip_bytes)
+    yield from _profile_faults(tables)
+    yield from _missing_profiles(tables)
+    yield from _exhausted_pools(tables)
 
 
 def buffer_differences(read: "ResolvedTables", design: "ResolvedTables") -> Iterator[BufferFault]:
-    """Yield the rows that count for all ports, and the buffer model, where they differ from a design that has pools."""
+    """Yield a fault for each row that counts for all ports, and for the buffer model, that differs from the design.
+
+    Nothing is compared if the design has no buffer pools.
+    """
     if not design.table("BUFFER_POOL"):
         return
     if read.knows("DEVICE_METADATA") and read.model is not design.model:
@@ -51,6 +54,7 @@ def buffer_differences(read: "ResolvedTables", design: "ResolvedTables") -> Iter
 
 
 def _row_differences(table: str, key: str, read: "ResolvedTables", design: "ResolvedTables") -> Iterator[BufferFault]:
+    """Yield a fault if a row differs from the design; it names all fields that differ."""
     actual = _without_zeros(read.row(table, key))
     designed = _without_zeros(design.row(table, key))
     differences = [
@@ -70,6 +74,7 @@ def _row_differences(table: str, key: str, read: "ResolvedTables", design: "Reso
 
 
 def _without_zeros(row: "Fields") -> "Fields":
+    """Return a row without its fields of 0."""
     # A field of 0 means the same as none: xoff, for instance, is set to 0 where it should be removed.
     return {name: value for name, value in row.items() if value != "0"}
 
@@ -79,13 +84,15 @@ def _table(tables: "ConfigDb", name: str) -> Mapping[str, Mapping[str, object]]:
 
 
 def _bytes(row: Mapping[str, object], field: str) -> int | None:
+    """Return a number of bytes; None if the field is missing, not a number, or too long a number."""
     value = row.get(field)
     if not isinstance(value, str) or not value.isdecimal() or len(value) > _MOST_DIGITS:
         return None
     return int(value)
 
 
-def _pools(tables: "ConfigDb", chip: int | None) -> Iterator[BufferFault]:
+def _pool_faults(tables: "ConfigDb", chip_bytes: int | None) -> Iterator[BufferFault]:
+    """Yield a fault for each pool that is too small for its headroom, or larger than the chip's buffer."""
     for name, row in _table(tables, "BUFFER_POOL").items():
         size = _bytes(row, "size")
         xoff = _bytes(row, "xoff")
@@ -94,11 +101,12 @@ def _pools(tables: "ConfigDb", chip: int | None) -> Iterator[BufferFault]:
         place = f"BUFFER_POOL|{name}"
         if xoff is not None and xoff >= size:
             yield BufferFault(place, f"has a headroom pool of {xoff} bytes in {size}", "raise size, or lower xoff")
-        if chip is not None and size > _ROUNDING * chip:
-            yield BufferFault(place, f"has {size} bytes, the chip {chip}", "lower size to what the chip has")
+        if chip_bytes is not None and size > _ROUNDING * chip_bytes:
+            yield BufferFault(place, f"has {size} bytes, the chip {chip_bytes}", "lower size to what the chip has")
 
 
-def _profiles(tables: "ConfigDb") -> Iterator[BufferFault]:
+def _profile_faults(tables: "ConfigDb") -> Iterator[BufferFault]:
+    """Yield a fault for each profile without an existing pool or exactly one threshold, and those of its headroom."""
     pools = _table(tables, "BUFFER_POOL")
     for name, row in _table(tables, "BUFFER_PROFILE").items():
         place = f"BUFFER_PROFILE|{name}"
@@ -114,12 +122,13 @@ def _profiles(tables: "ConfigDb") -> Iterator[BufferFault]:
             yield BufferFault(
                 place, f"states {' and '.join(thresholds) or 'no threshold'}", "state dynamic_th or static_th"
             )
-        yield from _profile_headroom(place, row, pool, pools[pool])
+        yield from _headroom_faults(place, row, pool, pools[pool])
 
 
-def _profile_headroom(
+def _headroom_faults(
     place: str, profile: Mapping[str, object], pool: str, pool_row: Mapping[str, object]
 ) -> Iterator[BufferFault]:
+    """Yield a fault if the headroom of a profile is in an egress pool, or has no room in its pool."""
     xoff = _bytes(profile, "xoff")
     size = _bytes(profile, "size") or 0
     if not xoff:
@@ -131,8 +140,8 @@ def _profile_headroom(
         yield BufferFault(place, what, f"raise size to {xoff} or more, or state xoff of BUFFER_POOL|{pool}")
 
 
-def _users(tables: "ConfigDb") -> Iterator[BufferFault]:
-    """Yield a fault for each profile that rows of one table use and that does not exist."""
+def _missing_profiles(tables: "ConfigDb") -> Iterator[BufferFault]:
+    """Yield a fault for each profile that rows of a table use and that does not exist."""
     profiles = _table(tables, "BUFFER_PROFILE")
     is_dynamic = _table(tables, "DEVICE_METADATA").get("localhost", {}).get("buffer_model") == "dynamic"
     for table in _USERS:
@@ -149,8 +158,8 @@ def _users(tables: "ConfigDb") -> Iterator[BufferFault]:
             yield BufferFault(users, f"uses profile {profile}, which is not there", f"add BUFFER_PROFILE|{profile}")
 
 
-def _headroom(tables: "ConfigDb") -> Iterator[BufferFault]:
-    """Yield headroom pools that a quarter of their groups would exhaust (as H-budget in the design)."""
+def _exhausted_pools(tables: "ConfigDb") -> Iterator[BufferFault]:
+    """Yield a fault for each headroom pool that a quarter of its groups would exhaust (as H-budget in the design)."""
     pools = _table(tables, "BUFFER_POOL")
     profiles = _table(tables, "BUFFER_PROFILE")
     needed = dict.fromkeys(pools, 0)

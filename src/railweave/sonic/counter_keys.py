@@ -24,9 +24,10 @@ def counter_keys(group: CounterGroup) -> tuple[str, ...]:
 
 
 def polled_every_ms(tables: Mapping[str, Mapping[str, Mapping[str, str]]], group: CounterGroup) -> int:
-    """Return how often a switch polls a group by the ``tables`` of its CONFIG_DB, in ms; 0 if it does not.
+    """Return the interval, in ms, at which a switch polls a group by its CONFIG_DB tables; 0 if it does not poll it.
 
-    Without a row, or with an interval that is no number, it does what SONiC does by default.
+    Of several rows the longest interval counts. SONiC's defaults count for a row that is missing, and for an interval
+    that is not a number.
     """
     rows = tables.get("FLEX_COUNTER_TABLE", {})
     longest_ms = 0

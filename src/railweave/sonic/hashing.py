@@ -23,17 +23,18 @@ _SEEDS = (("ToRRouter", 0), ("LeafRouter", 10), ("SpineRouter", 25))
 
 
 def hash_seed(sonic_type: str | None) -> int | None:
-    """Return the seed that SONiC gives the ECMP hash of a switch of this type, None where the type is not known.
-
-    A switch without a type, or of another one, has the seed 0 (the default of switch.json.j2).
-    """
+    """Return the seed that SONiC gives the ECMP hash of a switch of this type; None if the type was not read."""
     if sonic_type is None:
         return None
-    return next((seed for part, seed in _SEEDS if part in sonic_type), 0)
+    for type_part, seed in _SEEDS:
+        if type_part in sonic_type:
+            return seed
+    # A switch without a type, or of another one, has the default of switch.json.j2.
+    return 0
 
 
 def hashed_fields(read: "ResolvedTables") -> tuple[str, ...] | None:
-    """Return the configured fields of the ECMP hash, empty where there are none; None where that was not read."""
+    """Return the configured fields of the ECMP hash, empty if there are none; None if that was not read."""
     if not read.knows(SWITCH_HASH) and not read.is_whole:
         return None
     stated = read.row(SWITCH_HASH, "GLOBAL").get("ecmp_hash", ())

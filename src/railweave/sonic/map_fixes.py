@@ -18,10 +18,11 @@ _FIELDS = {
 
 
 def map_fix(end: "PortSettings", table: str, pairs: Mapping[int, int], numbers: str, to: int | None) -> str:
-    """Return what leads ``numbers`` of ``end`` to another one, ``pairs`` being what its map in ``table`` holds.
+    """Return the fix that maps ``numbers`` of a port to the number ``to``.
 
-    Where the port names no map, or one that does not exist, it leads nothing to any number but 0.
+    ``end`` is the port, and ``pairs`` are the pairs of its map in ``table``.
     """
+    # If the port names no map, or one that does not exist, every number is mapped to 0.
     if not any(pairs.values()) and not end.is_host:
         return f"set {table}, and {_FIELDS[table]} of PORT_QOS_MAP, as rendered on {end.device}"
     return f"map {numbers} to {to} on {end.device}"

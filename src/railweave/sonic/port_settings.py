@@ -134,7 +134,10 @@ def decides_links(table: str) -> bool:
 
 
 def switch_port(device: str, read: ResolvedTables, port: str, lanes_intended: int) -> PortSettings:
-    """Return a switch port as the tables of its CONFIG_DB set it."""
+    """Return the settings of a switch port by the tables of its CONFIG_DB.
+
+    ``lanes_intended`` are the lanes by the design. QoS and buffers stay unknown if PORT_QOS_MAP was not read.
+    """
     row = read.row("PORT", port)
     settings = PortSettings(
         device=device,
@@ -167,6 +170,7 @@ def switch_port(device: str, read: ResolvedTables, port: str, lanes_intended: in
 
 
 def _with_qos(settings: PortSettings, read: ResolvedTables) -> PortSettings:
+    """Return ``settings`` with the maps, classes and buffers of the port."""
     port = settings.port
     row = read.row("PORT_QOS_MAP", port)
     return settings._replace(
@@ -191,14 +195,16 @@ def _with_qos(settings: PortSettings, read: ResolvedTables) -> PortSettings:
 
 
 def _is_shut(row: Fields, *, is_whole: bool) -> bool:
-    """Tell whether a port is down by its row: without the field it is (sonic-port.yang)."""
+    """Tell whether a port is down by its row."""
     status = row.get("admin_status")
     if status is None:
+        # A port without the field is down (sonic-port.yang); a part of the tables may have left the field out.
         return is_whole
     return status != "up"
 
 
 def _sonic_type(read: ResolvedTables) -> str | None:
+    """Return the type of a switch, empty if it has none; None if that was not read."""
     row = read.row("DEVICE_METADATA", "localhost")
     if not row:
         return None
@@ -212,19 +218,23 @@ def _is_off(value: object) -> bool:
 
 
 def _advertised(value: Value | None) -> frozenset[int] | None:
-    """Return the speeds of ``adv_speeds`` in Gb/s; ``all``, as no field, stands for every speed (sonic-port.yang)."""
+    """Return the speeds of ``adv_speeds`` in Gb/s; None for every speed: ``all``, or no field (sonic-port.yang)."""
     speeds_mbps = _numbers(value)
     return frozenset(speed // _MBPS_PER_GBPS for speed in speeds_mbps) or None
 
 
 def _lanes(value: object) -> int | None:
+    """Return the number of lanes in a list such as ``1,2,3,4``; None if there is none."""
     if not isinstance(value, str) or not value:
         return None
     return value.count(",") + 1
 
 
 def _domains(tables: ConfigDb, port: str) -> Iterable[str]:
-    """Yield the VLANs that flood to a port; a sub-interface is routed and floods nothing."""
+    """Yield the VLANs that flood to a port, itself or by its port channel.
+
+    Sub-interfaces are left out: they are routed and flood nothing.
+    """
     members = {port}
     for key in tables.get("PORTCHANNEL_MEMBER", {}):
         channel, _, member_port = key.partition("|")
@@ -237,6 +247,7 @@ def _domains(tables: ConfigDb, port: str) -> Iterable[str]:
 
 
 def _watch_times(read: ResolvedTables, port: str) -> WatchTimes | None:
+    """Return the PFC watchdog of a port; None if the port has no row of it."""
     row = read.row("PFC_WD", port)
     if not row:
         return None
@@ -250,6 +261,7 @@ def _watch_times(read: ResolvedTables, port: str) -> WatchTimes | None:
 
 
 def _watched(read: ResolvedTables, port: str) -> frozenset[int] | None:
+    """Return the priorities of a port that the PFC watchdog watches; None if that was not read."""
     if not read.knows("PFC_WD"):
         return None
     # orchagent watches nothing on a port without a PFC_WD row.
@@ -265,6 +277,7 @@ def _metres(value: Value | None) -> int | None:
 
 
 def _numbers(value: Value | None) -> frozenset[int]:
+    """Return the numbers of a list, or of a text with commas; other members are left out."""
     members = value.split(",") if isinstance(value, str) else value or ()
     numbers = [number(member.strip()) for member in members]
     return frozenset(member for member in numbers if member is not None)
