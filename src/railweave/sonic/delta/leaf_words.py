@@ -84,7 +84,8 @@ def _tables() -> Mapping[str, Mapping[str, Words]]:
         if not line or line.startswith("#"):
             continue
         if not line.startswith(" "):
-            fields = tables[line] = {}
+            fields = {}
+            tables[line] = fields
             continue
         name, _, words = line[1:].partition(" ")
         fields[name] = tuple(words.split("|")) if words else ()

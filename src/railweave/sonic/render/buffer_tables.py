@@ -34,7 +34,7 @@ _MBPS_PER_GBPS = 1000
 
 
 def shared_rows(plan: BufferPlan, release: SonicRelease) -> tuple[Row, ...]:
-    """Return the buffer rows of a switch of a release that follow from none of its ports."""
+    """Return the buffer rows of a switch that belong to no port, in natural order of tables and keys."""
     rows = [*_pool_rows(plan), *_profile_rows(plan)]
     if plan.model is BufferModel.DYNAMIC:
         rows += _dynamic_rows(release.small_packet_percent)
@@ -57,24 +57,26 @@ def _pool_fields(pool: BufferPool, model: BufferModel) -> dict[str, str]:
 
 
 def _pool_reason(plan: BufferPlan, pool: BufferPool) -> str:
+    """Return why a pool is as it is; for the lossless ingress pool with its headroom and what is left to share."""
     reason = f"As {plan.buffers.hwsku} ships it for this tier ({plan.buffers.source}; check H-budget)."
     if pool.name != INGRESS_LOSSLESS or not plan.groups:
         return reason
     full = plan.full
-    headroom = f"{full.headroom_bytes} of {full.budget_bytes} bytes of headroom"
+    headroom_text = f"{full.headroom_bytes} of {full.budget_bytes} bytes of headroom"
     if full.is_pooled:
-        headroom += " that ports share"
+        headroom_text += " that ports share"
     return (
         f"{reason} With all {plan.limits.ports} ports in use over cables as long as the longest here, lossless"
-        f" groups take {headroom}{_reserved(full)}; left to share:"
+        f" groups take {headroom_text}{_reserved_text(full)}; left to share:"
         f" {full.shared_bytes} bytes ({full.shared}){plan.limits.slices}."
     )
 
 
-def _reserved(full: Division) -> str:
+def _reserved_text(full: Division) -> str:
+    """Return in words what a divided buffer reserves; empty if nothing."""
     if not full.reserved:
         return ""
-    parts = ", ".join(f"{what} {size}" for what, size in full.reserved.items())
+    parts = ", ".join(f"{purpose} {size_bytes}" for purpose, size_bytes in full.reserved.items())
     return f"; {parts} are reserved"
 
 
@@ -84,6 +86,7 @@ def _profile_rows(plan: BufferPlan) -> Iterable[Row]:
 
 
 def _profile_reason(plan: BufferPlan, profile: BufferProfile) -> str:
+    """Return why a profile is as it is, with the bytes that its users may hold."""
     limit = f"{profile.threshold} bytes"
     if profile.is_dynamic:
         limit = f"{2.0**profile.threshold:g} times what is free of {profile.pool} (alpha 2^{profile.threshold})"
@@ -107,9 +110,9 @@ def _profile_fields(profile: BufferProfile) -> dict[str, str]:
     return dict(sorted(fields.items()))
 
 
-def lossless_profile(speed_gbps: int, room: Headroom) -> str:
+def lossless_profile(speed_gbps: int, headroom: Headroom) -> str:
     """Return the name that buffermgrd gives the profile of a published row."""
-    return f"pg_lossless_{speed_gbps * _MBPS_PER_GBPS}_{room.row_m}m_profile"
+    return f"pg_lossless_{speed_gbps * _MBPS_PER_GBPS}_{headroom.row_m}m_profile"
 
 
 def lossless_row(plan: BufferPlan, port: SwitchPort, length_m: int) -> Row | None:
@@ -117,20 +120,20 @@ def lossless_row(plan: BufferPlan, port: SwitchPort, length_m: int) -> Row | Non
 
     None if there is no lossless group, if the switch computes headroom, or if none is known.
     """
-    room = plan.headroom.get((port.speed_gbps, length_m))
-    if not plan.groups or plan.model is BufferModel.DYNAMIC or not isinstance(room, Headroom):
+    headroom = plan.headroom.get((port.speed_gbps, length_m))
+    if not plan.groups or plan.model is BufferModel.DYNAMIC or not isinstance(headroom, Headroom):
         return None
     fields = {
-        "dynamic_th": str(room.dynamic_th),
+        "dynamic_th": str(headroom.dynamic_th),
         "pool": INGRESS_LOSSLESS,
-        "size": str(room.size_bytes),
-        "xoff": str(room.xoff_bytes),
-        "xon": str(room.xon_bytes),
+        "size": str(headroom.size_bytes),
+        "xoff": str(headroom.xoff_bytes),
+        "xon": str(headroom.xon_bytes),
     }
-    if room.xon_offset_bytes is not None:
-        fields["xon_offset"] = str(room.xon_offset_bytes)
-    name = lossless_profile(port.speed_gbps, room)
-    return Row(PROFILES, name, fields, f"Headroom of a lossless group: {room.formula} (check H-headroom).")
+    if headroom.xon_offset_bytes is not None:
+        fields["xon_offset"] = str(headroom.xon_offset_bytes)
+    name = lossless_profile(port.speed_gbps, headroom)
+    return Row(PROFILES, name, fields, f"Headroom of a lossless group: {headroom.formula} (check H-headroom).")
 
 
 def _dynamic_rows(small_packet_percent: int) -> tuple[Row, ...]:
@@ -152,7 +155,7 @@ def _dynamic_rows(small_packet_percent: int) -> tuple[Row, ...]:
 
 
 @lru_cache(maxsize=64)
-def _pauses(limits: PauseLimits) -> str:
+def _pause_text(limits: PauseLimits) -> str:
     """Return in words where a group is paused, the same for all ports of a switch."""
     return (
         f"A group is paused at {limits.single_bytes} bytes where it alone is congested, at {limits.all_bytes} with all"
@@ -161,31 +164,35 @@ def _pauses(limits: PauseLimits) -> str:
 
 
 def group_rows(plan: BufferPlan, port: SwitchPort, length_m: int) -> tuple[Row, ...]:
-    """Return the BUFFER_PG rows of a used port with a cable of ``length_m``, one a group."""
+    """Return the BUFFER_PG rows of a used port with a cable of ``length_m``, one for each group.
+
+    Lossless groups are left out if their headroom is not known.
+    """
     lossy = Row(
         "BUFFER_PG",
         f"{port.name}|0",
         {"profile": plan.buffers.lossy_group},
         "Group 0 holds every class that is not lossless and keeps no headroom (traffic_classes).",
     )
-    room = plan.headroom.get((port.speed_gbps, length_m))
-    if not isinstance(room, Headroom):
+    headroom = plan.headroom.get((port.speed_gbps, length_m))
+    if not isinstance(headroom, Headroom):
         return (lossy,)
     if plan.model is BufferModel.DYNAMIC:
         profile = COMPUTED
         source = "the switch computes it (sonic.buffer_model)"
     else:
-        profile = lossless_profile(port.speed_gbps, room)
+        profile = lossless_profile(port.speed_gbps, headroom)
         source = f"{length_m} m of cable (cabling)"
     reason = (
-        f"Headroom of lossless priorities: {room.formula}; {source}. {_pauses(plan.limits)}; checks H-headroom, E-2."
+        f"Headroom of lossless priorities: {headroom.formula}; {source}. {_pause_text(plan.limits)};"
+        " checks H-headroom, E-2."
     )
     return (lossy, *(Row("BUFFER_PG", f"{port.name}|{group}", {"profile": profile}, reason) for group in plan.groups))
 
 
 def queue_rows(plan: BufferPlan, port: str, trimmed: Collection[int] = ()) -> tuple[Row, ...]:
-    """Return the BUFFER_QUEUE rows of a used port, one for each queue; ``trimmed`` are those that trim packets."""
-    lossless_reason = _lossless_queue(plan)
+    """Return the BUFFER_QUEUE rows of a used port, one for each queue; ``trimmed`` are the queues that trim packets."""
+    lossless_reason = _lossless_queue_reason(plan)
     # A lossless class has the same number as priority group and as queue.
     rows = [_queue_row(port, queue, plan.buffers.lossless_queue, lossless_reason) for queue in plan.groups]
     for queue in plan.lossy_queues:
@@ -196,13 +203,14 @@ def queue_rows(plan: BufferPlan, port: str, trimmed: Collection[int] = ()) -> tu
     return tuple(sorted(rows, key=lambda row: natural_key(row.key)))
 
 
-def _lossless_queue(plan: BufferPlan) -> str:
-    limit = plan.limits.queue_bytes
-    room = ""
-    if limit is not None:
-        room = f", here up to {limit} bytes"
+def _lossless_queue_reason(plan: BufferPlan) -> str:
+    """Return why a lossless queue has its profile, with the bytes that it may hold if they are known."""
+    limit_bytes = plan.limits.queue_bytes
+    limit_text = ""
+    if limit_bytes is not None:
+        limit_text = f", here up to {limit_bytes} bytes"
     return (
-        f"Lossless: the queue may hold what ingress has accepted{room}, or egress would drop it (checks Q-1, E-1;"
+        f"Lossless: the queue may hold what ingress has accepted{limit_text}, or egress would drop it (checks Q-1, E-1;"
         f" {plan.buffers.source})."
     )
 
@@ -219,7 +227,7 @@ _LISTS = ("BUFFER_PORT_INGRESS_PROFILE_LIST", "BUFFER_PORT_EGRESS_PROFILE_LIST")
 
 
 def profile_list_rows(plan: BufferPlan, port: str) -> tuple[Row, ...]:
-    """Return the profile lists of a used port, ingress then egress; none on chips that have none."""
+    """Return the rows of a used port's profile lists, ingress before egress; none on chips without such lists."""
     return tuple(
         Row(
             table,
@@ -232,13 +240,13 @@ def profile_list_rows(plan: BufferPlan, port: str) -> tuple[Row, ...]:
 
 
 def cable_text(plan: BufferPlan, port: SwitchPort, length_m: int) -> str | None:
-    """Return the cable length configured for buffermgrd, None where no headroom is known or none is needed."""
-    room = plan.headroom.get((port.speed_gbps, length_m))
-    if not plan.groups or not isinstance(room, Headroom):
+    """Return the cable length that is configured for buffermgrd; None if no headroom is needed, or none is known."""
+    headroom = plan.headroom.get((port.speed_gbps, length_m))
+    if not plan.groups or not isinstance(headroom, Headroom):
         return None
     # The traditional buffermgrd finds only lengths of published rows; the dynamic one computes with the real length.
-    if room.row_m is not None:
-        return f"{room.row_m}m"
+    if headroom.row_m is not None:
+        return f"{headroom.row_m}m"
     return f"{length_m}m"
 
 

@@ -51,7 +51,7 @@ class Configurator:
         self._owner = Owner(fabric, fabric.policies.addressing)
 
     def device(self, switch: Switch) -> DeviceConfig:
-        """Return the configuration of ``switch``; raises RefusedError when an override meets one of its rows."""
+        """Return the configuration of ``switch``; raises RefusedError if an override states a rendered field."""
         config = DeviceConfig(switch.name, self.rows(switch), self.frr(switch))
         if not self._secrets:
             return config
@@ -72,7 +72,8 @@ class Configurator:
     def blocks(self, switch: Switch) -> tuple[TableRows, ...]:
         """Return the CONFIG_DB rows of ``switch`` table by table, in the order of the tables' names.
 
-        Raises RefusedError when an override meets one of its rows."""
+        Raises RefusedError if an override states a field that is rendered.
+        """
         blocks = self._own_blocks(switch)
         extra = self.overrides(switch)
         if not extra:
@@ -84,8 +85,12 @@ class Configurator:
         return tuple(_by_table(with_overrides(rows, extra)))
 
     def override_faults(self, switch: Switch, where: Callable[[str], Where]) -> tuple[Diagnostic, ...]:
-        """Return an error for each override that meets a row of ``switch``; ``where`` finds an intent path's place."""
+        """Return an error for each field of ``switch`` that is rendered and overridden.
+
+        ``where`` returns the place of an intent path.
+        """
         extra = self.overrides(switch)
+        # Overrides of other tables cannot meet a rendered row, so nothing needs to be rendered.
         if RENDERED_TABLES.isdisjoint(row.table for row in extra):
             return ()
         return clashes(switch.name, _rows(self._own_blocks(switch)), extra, where)
@@ -111,10 +116,11 @@ class Configurator:
         return self._owner.own(switch)
 
     def _own_blocks(self, switch: Switch) -> tuple[TableRows, ...]:
+        """Return the tables of ``switch`` without overrides, in the order of their names."""
         shared = self.shared(switch)
         own = self.own(switch)
         blocks = [
-            *self._of_use(switch, shared, own.used),
+            *self._blocks_of_use(switch, shared, own.used),
             self._owner.neighbors(own.used),
             *_blocks_of_one(shared, own),
             *_by_table(self.node_filter(switch, shared, own)),
@@ -127,7 +133,10 @@ class Configurator:
         return tenancy_of(self.fabric)
 
     def node_filter(self, switch: Switch, shared: PanelRows, own: Own) -> tuple[Row, ...]:
-        """Return the rows of the ACL on the node ports of ``switch``, none without one."""
+        """Return the rows of the ACL on the node ports of ``switch``: of the edge guard, or of the tenants' filter.
+
+        Empty if the switch has no node ports, or if the intent has neither of them.
+        """
         if not switch.tier.attaches_nodes:
             return ()
         if not shared.guarded and not self.tenancy:
@@ -139,14 +148,15 @@ class Configurator:
             tenant_filter_rows(self.tenancy, switch, shared.guarded, has_ipv6=shared.nodes_have_ipv6, ports=ports)
         )
 
-    def _of_use(self, switch: Switch, shared: PanelRows, used: Sequence[Attachment]) -> tuple[TableRows, ...]:
+    def _blocks_of_use(self, switch: Switch, shared: PanelRows, used: Sequence[Attachment]) -> tuple[TableRows, ...]:
         """Return the tables that follow from the ports in use and the lengths of their cables."""
         key = (id(shared), use_of(self.fabric, switch))
         tables = self._uses.get(key)
         if tables is None:
             if len(self._uses) >= _USES_KEPT:
                 self._uses.clear()
-            tables = self._uses[key] = use_blocks(shared, used)
+            tables = use_blocks(shared, used)
+            self._uses[key] = tables
         return tables
 
     def shared(self, switch: Switch) -> PanelRows:
@@ -157,7 +167,8 @@ class Configurator:
         rows = self._panels.get(key)
         if rows is None:
             lengths_m = [length_m for length_m in self.fabric.cable_lengths_m[tier.level] if length_m <= longest_m]
-            rows = self._panels[key] = panel_rows(switch.panel, tier, self.fabric.policies, lengths_m)
+            rows = panel_rows(switch.panel, tier, self.fabric.policies, lengths_m)
+            self._panels[key] = rows
         return rows
 
 
@@ -181,7 +192,10 @@ class IntendedConfigs:
 
 
 def _blocks_of_one(shared: PanelRows, own: Own) -> Iterator[TableRows]:
-    """Yield the tables that no other switch has. They follow from the two arguments alone (``have_the_same_own``)."""
+    """Yield the tables that a switch shares with no other.
+
+    They follow from the two arguments alone, on which ``have_the_same_own`` relies.
+    """
     used = own.used
     tables: dict[str, Iterable[Row]] = {
         "DEVICE_METADATA": (metadata_row(own.name, own.asn, shared.settings),),
@@ -190,13 +204,14 @@ def _blocks_of_one(shared: PanelRows, own: Own) -> Iterator[TableRows]:
         "LOOPBACK_INTERFACE": loopback_rows(own.loopback),
         "PORT": _port_table(shared, used),
     }
-    yield from (TableRows(table, tuple(rows), False) for table, rows in tables.items())
+    for table, rows in tables.items():
+        yield TableRows(table, tuple(rows), shared=False)
 
 
 def _by_table(rows: Iterable[Row]) -> Iterator[TableRows]:
-    """Yield rows that come table by table as tables that no other switch has."""
+    """Yield the tables of rows that come table by table; a switch shares them with no other."""
     for table, table_rows in groupby(rows, key=attrgetter("table")):
-        yield TableRows(table, tuple(table_rows), False)
+        yield TableRows(table, tuple(table_rows), shared=False)
 
 
 _latest: Configurator | None = None
@@ -206,16 +221,18 @@ _latest: Configurator | None = None
 def configure(fabric: Fabric, switch: Switch, templates: Templates) -> DeviceConfig:
     """Return the configuration that railweave owns on ``switch``.
 
-    Raises RefusedError for overrides that meet a rendered row.
+    Raises RefusedError if an override states a rendered field.
     """
     global _latest  # noqa: PLW0603  a cache of one: callers go through the switches of one fabric
     latest = _latest
     if latest is None or latest.fabric is not fabric or latest.templates is not templates:
-        latest = _latest = Configurator(fabric, templates)
+        latest = Configurator(fabric, templates)
+        _latest = latest
     return latest.device(switch)
 
 
 def _tables(rows: Iterable[Row]) -> dict[str, dict[str, Fields]]:
+    """Return rows as tables of fields by key."""
     tables: dict[str, dict[str, Fields]] = {}
     for row in rows:
         tables.setdefault(row.table, {})[row.key] = row.fields
@@ -227,6 +244,7 @@ def _rows(blocks: Iterable[TableRows]) -> tuple[Row, ...]:
 
 
 def _port_table(shared: PanelRows, used: Iterable[Attachment]) -> list[Row]:
+    """Return the rows of PORT in panel order, for used and reserved ports."""
     rows = [port.reserved for port in shared.ports]
     for attachment in used:
         index = attachment.port.index
@@ -235,6 +253,7 @@ def _port_table(shared: PanelRows, used: Iterable[Attachment]) -> list[Row]:
 
 
 def _interface_table(shared: PanelRows, used: Iterable[Attachment]) -> list[Row]:
+    """Return the rows of INTERFACE of all ports in use."""
     rows: list[Row] = []
     for attachment in used:
         rows += link_rows(attachment, shared.ports[attachment.port.index].used.bare_interface)

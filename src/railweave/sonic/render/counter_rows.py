@@ -17,7 +17,7 @@ from railweave.wording import natural_key
 
 
 def counter_rows(panel: Panel, policies: Policies, *, trims: bool) -> tuple[Row, ...]:
-    """Return the rows of a switch in the order of their keys, none without `telemetry.counters`.
+    """Return the rows of a switch in the order of their keys; none without `telemetry.counters`.
 
     ``trims`` tells whether the switch trims packets.
     """
@@ -41,6 +41,7 @@ def _is_polled(group: CounterGroup, release: str, *, trims: bool) -> bool:
 
 
 def _rows(group: CounterGroup, setting: CounterSetting, ports: int) -> Iterator[Row]:
+    """Yield the rows of a group of counters on a switch with so many ports."""
     fields = {"FLEX_COUNTER_STATUS": setting.state.value}
     # The watchdog has an interval of its own (PFC_WD|GLOBAL), and its model takes none here.
     if setting.state is CounterState.ENABLE and group.poll_ms:
@@ -50,6 +51,7 @@ def _rows(group: CounterGroup, setting: CounterSetting, ports: int) -> Iterator[
 
 
 def _reason(group: CounterGroup, setting: CounterSetting, ports: int) -> str:
+    """Return why a group of counters is polled or not, on a switch with so many ports."""
     intent = f"telemetry.counters.{group.key} ({setting.poll_ms or setting.state.value})"
     if setting.state is CounterState.DISABLE:
         return f"{intent}: SONiC stops polling {group.objects}."

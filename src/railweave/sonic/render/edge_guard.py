@@ -38,9 +38,9 @@ _ALLOWED_IPV6 = (
 
 
 def edge_guard_rows(ports: Sequence[str], code_points: Iterable[int], *, has_ipv6: bool = False) -> Iterator[Row]:
-    """Yield the rows that guard ``ports`` against other packets with ``code_points``; none without ports.
+    """Yield the rows that guard ``ports`` against other packets with these code points; none without ports.
 
-    ``has_ipv6``: nodes send IPv6.
+    ``has_ipv6`` tells that nodes send IPv6.
     """
     if not ports:
         return

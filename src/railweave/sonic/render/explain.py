@@ -13,9 +13,10 @@ _NEAREST = 5
 
 @dataclass(frozen=True, slots=True)
 class Explained:
-    """A row (``field`` None, ``value`` its fields) or one field with its value, secrets hidden.
+    """A row, a field or a line of FRR with its reason, secrets hidden.
 
-    An FRR line has table ``frr``, its context as key and itself as field.
+    For a row ``field`` is None and ``value`` holds its fields. For a line of FRR ``table`` is ``FRR_TABLE``, ``key``
+    the context of the line, and ``field`` the line.
     """
 
     table: str
@@ -34,7 +35,7 @@ class Explained:
 
 @dataclass(frozen=True, slots=True)
 class Explanation:
-    """The answer; if ``found`` is empty, ``nearest`` lists similar rows and lines."""
+    """The answer to what an engineer asked; if ``found`` is empty, ``nearest`` lists similar rows and lines."""
 
     device: str
     asked: str
@@ -59,7 +60,10 @@ def explain(config: DeviceConfig, table: str, key: str = "", field: str = "") ->
 
 
 def explain_line(config: DeviceConfig, text: str) -> Explanation:
-    """Explain the FRR lines that are ``text``, else all that start with it (``neighbor 10.192.0.0``)."""
+    """Explain the FRR lines that are ``text``; if there are none, those that start with it (``neighbor 10.192.0.0``).
+
+    Empty text explains every row and line.
+    """
     lines = _frr_explained(config)
     if not text:
         rows = [_whole(row) for row in config.rows]
@@ -72,6 +76,7 @@ def explain_line(config: DeviceConfig, text: str) -> Explanation:
 
 
 def _frr_explained(config: DeviceConfig) -> list[Explained]:
+    """Return every line of FRR with its reason."""
     lines = []
     for line in frr_lines(config.frr):
         shown = shown_frr(line.line)
@@ -101,6 +106,7 @@ def _rows_explained(config: DeviceConfig, asked: str, table: str, rest: str) -> 
 
 
 def _matches(rows: Iterable[Row], rest: str) -> Iterator[Explained]:
+    """Yield the rows of a table that ``rest`` names: all if it is empty, else by ``key`` or ``key|field``."""
     for row in rows:
         # A key may hold bars itself (INTERFACE|Ethernet0|10.0.0.0/31), so the whole rest is tried as one first.
         if rest in ("", row.key):
@@ -117,8 +123,8 @@ def _whole(row: Row) -> Explained:
 
 
 def _not_found(config: DeviceConfig, asked: str, candidates: Iterable[str]) -> Explanation:
+    """Return an answer without results, with those of ``candidates`` and of the tables that are spelled similarly."""
     names = dict.fromkeys(candidates)
     names.update(dict.fromkeys(row.table for row in config.rows))
-
     nearest = get_close_matches(asked, names, n=_NEAREST, cutoff=0.4)
     return Explanation(config.device, shown_text(asked), (), tuple(nearest))

@@ -63,6 +63,7 @@ def _networks(speaker: BgpSpeaker) -> list[str]:
 
 
 def _nic_values(nics: NicRoutes | None) -> dict[str, object]:
+    """Return what the template needs of routes to NICs that several leaves share."""
     if nics is None:
         return {"nic_block": "", "nic_routes": []}
     routes = [
@@ -73,13 +74,14 @@ def _nic_values(nics: NicRoutes | None) -> dict[str, object]:
 
 
 def _ipv6_values(routes: Ipv6Routes | None) -> dict[str, str] | None:
+    """Return what the template needs of IPv6; None if the fabric carries none."""
     if routes is None:
         return None
     return {"host_block": str(routes.host_block or ""), "accepted": rule_text(routes.accepted)}
 
 
 def own_frr_template(templates: Templates) -> Path | None:
-    """Return the FRR template of the project where it differs from railweave's."""
+    """Return the project's FRR template, or None if the project has none or it is equal to railweave's."""
     used = _template_file(templates)
     shipped = _template_file(find_templates())
     if used is None or shipped is None or used.read_bytes() == shipped.read_bytes():
@@ -88,21 +90,26 @@ def own_frr_template(templates: Templates) -> Path | None:
 
 
 def _template_file(templates: Templates) -> Path | None:
-    files = (folder / FRR_TEMPLATE for folder in templates.folders)
-    return next((file for file in files if file.is_file()), None)
+    """Return the FRR template that is used: the one in the first folder that has it."""
+    for folder in templates.folders:
+        file = folder / FRR_TEMPLATE
+        if file.is_file():
+            return file
+    return None
 
 
 def peer_text(session: BgpSession) -> str:
-    """Return the neighbor as FRR names it: its address, or our interface of an unnumbered link."""
+    """Return the name of a session's neighbor in FRR: its address, or our port of an unnumbered link."""
     if session.address is None:
         return session.port
     return ipv4_text(session.address)
 
 
 def rule_text(rule: PoolRule) -> str:
-    """Return a prefix-list entry's prefix; FRR prints a bound of 32 as ``ge 32`` and needs both bounds for others."""
+    """Return a pool with the length of its prefixes, as an entry of a prefix list."""
     if rule.length == rule.pool.length:
         return str(rule.pool)
+    # FRR prints the bound of whole addresses as ``ge 32``; other lengths need both bounds.
     if rule.length == rule.pool.bits:
         return f"{rule.pool} ge {rule.length}"
     return f"{rule.pool} ge {rule.length} le {rule.length}"

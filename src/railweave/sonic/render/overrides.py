@@ -15,10 +15,10 @@ from railweave.wording import natural_key
 
 
 def override_rows(overrides: Overrides, switch: Switch) -> tuple[Row, ...]:
-    """Return the rows that the overrides of the switch's role and name ask for, in natural order."""
+    """Return the rows that the overrides state for the role and for the name of a switch, in natural order."""
     merged: dict[tuple[str, str], dict[str, Value]] = {}
     last_scope: dict[tuple[str, str], str] = {}
-    # The device's own override replaces its role's.
+    # The device's own override comes last, so that it replaces its role's.
     for scope in (switch.tier.name, switch.name):
         for table, rows in overrides.rows.get(scope, {}).items():
             for key, fields in rows.items():
@@ -46,7 +46,7 @@ def overridden_addresses(overrides: Overrides, switch: Switch) -> Mapping[str, t
 
 
 def with_overrides(rows: Iterable[Row], extra: Iterable[Row]) -> tuple[Row, ...]:
-    """Return the rendered rows and the ``extra`` ones in natural order; a row of both is one row with all fields."""
+    """Return the rendered and the ``extra`` rows in natural order; a row that both have gets the fields of both."""
     merged = {(row.table, row.key): row for row in rows}
     for row in extra:
         rendered = merged.get((row.table, row.key))
@@ -68,7 +68,10 @@ def clashes(
     extra: Iterable[Row],
     where: Callable[[str], Where] = lambda path: Where(path=path),
 ) -> tuple[Diagnostic, ...]:
-    """Return an error for each field of the ``extra`` rows that a rendered row has already."""
+    """Return an error for each field of the ``extra`` rows that a rendered row of ``device`` has already.
+
+    ``where`` returns the place of an intent path.
+    """
     rendered = {(row.table, row.key): row.fields for row in rows}
     diagnostics = []
     for row in extra:

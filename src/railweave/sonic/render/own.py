@@ -44,7 +44,7 @@ _UP = attrgetter("lower_port", "length_m", "level")
 
 
 def use_of(graph: Graph, switch: Switch) -> Use:
-    """Return the use of a switch's ports, which selects its shared rows."""
+    """Return the ports of a switch in use, by which its shared rows are selected."""
     return (*map(_DOWN, graph.downlinks_of[switch.name]), *map(_UP, graph.uplinks_of[switch.name]))
 
 
@@ -65,14 +65,15 @@ class Owner:
 
     def neighbors(self, used: Iterable[Attachment]) -> TableRows:
         """Return the table of a switch's neighbors, the same object for switches with the same neighbors."""
-        # The leaves of a stripe and the spines of a plane have the same ones.
+        # The leaves of a stripe have the same neighbors, and so have the spines of a plane.
         names = tuple(dict.fromkeys(attachment.neighbor for attachment in used))
         table = self._neighborhoods.get(names)
         if table is None:
             if len(self._neighborhoods) >= _KEPT:
                 self._neighborhoods.clear()
             rows = map(self._neighbor_row, sorted(names, key=natural_key))
-            table = self._neighborhoods[names] = TableRows("DEVICE_NEIGHBOR_METADATA", tuple(rows), True)
+            table = TableRows("DEVICE_NEIGHBOR_METADATA", tuple(rows), shared=True)
+            self._neighborhoods[names] = table
         return table
 
     def _neighbor_row(self, name: str) -> Row:
@@ -81,12 +82,13 @@ class Owner:
             return host_metadata_row(name)
         row = self._switch_metadata.get(name)
         if row is None:
-            row = self._switch_metadata[name] = switch_metadata_row(switch)
+            row = switch_metadata_row(switch)
+            self._switch_metadata[name] = row
         return row
 
 
 def have_the_same_own(base: Fabric, head: Fabric) -> bool:
-    """Tell whether every switch has the same own values and BGP sessions in two designs of a fabric."""
+    """Tell whether every switch has the same own values and the same BGP sessions in two designs of a fabric."""
     # Of the policies own values depend on addressing alone; sizing only describes the rest of the fabric.
     if base.policies.addressing != head.policies.addressing:
         return False

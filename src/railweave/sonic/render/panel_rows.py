@@ -55,7 +55,7 @@ from railweave.wording import natural_key
 
 
 class CabledRows(NamedTuple):
-    """The rows of a port with a cable of one length."""
+    """The rows of a port that depend on the length of its cable."""
 
     # The priority groups.
     groups: tuple[Row, ...]
@@ -66,7 +66,7 @@ class CabledRows(NamedTuple):
 
 
 class UsedRows(NamedTuple):
-    """The rows of a port in use. Without a plan of the buffer the last three are empty."""
+    """The rows of a port in use; those of buffers are empty if no plan of the buffer is known."""
 
     bare_interface: Row
     qos_map: Row
@@ -121,8 +121,11 @@ class PortRows:
 
 
 def _cabled_rows(plan: BufferPlan, port: SwitchPort, length_m: int) -> CabledRows:
+    """Return the rows of a used port with a cable of ``length_m``."""
     return CabledRows(
-        group_rows(plan, port, length_m), lossless_row(plan, port, length_m), cable_text(plan, port, length_m)
+        groups=group_rows(plan, port, length_m),
+        profile=lossless_row(plan, port, length_m),
+        cable=cable_text(plan, port, length_m),
     )
 
 
@@ -151,9 +154,9 @@ class PanelRows(NamedTuple):
 
 
 def panel_rows(panel: Panel, tier: Tier, policies: Policies, lengths_m: Collection[int]) -> PanelRows:
-    """Return the rows that switches of ``panel`` in a tier share, without overrides, which are of single switches.
+    """Return the rows that switches of ``panel`` in a tier share, without overrides.
 
-    ``lengths_m`` are the cable lengths of the tier up to the longest cable of these switches.
+    ``lengths_m`` are the cable lengths of the tier, up to the longest cable of these switches.
     """
     chain = map_chain(policies.classes)
     group_map = takes_group_map(panel.asic)
@@ -192,7 +195,7 @@ def panel_rows(panel: Panel, tier: Tier, policies: Policies, lengths_m: Collecti
 def _qos_rows(
     panel: Panel, tier: Tier, policies: Policies, settings: "_Settings", trimming: Trimming
 ) -> tuple[Row, ...]:
-    """Return the rows of a switch's QoS that belong to no port, those of its counters and of its hash."""
+    """Return the rows that belong to no port: of QoS, counters, the gNMI server and the ECMP hash."""
     speeds_gbps = {port.speed_gbps for port in panel.ports}
     plan = settings.plan
     rows = [
@@ -209,7 +212,7 @@ def _qos_rows(
 
 
 def _watchdog_times(panel: Panel, policies: Policies, maps: MapChain) -> WatchdogPolicy | None:
-    """Return the times of the PFC watchdog, None where it is off or no class is lossless."""
+    """Return the settings of the PFC watchdog; None if it is off or if no class is lossless."""
     if not policies.watchdog.enabled or not maps.lossless:
         return None
     times = watchdog(len(panel.ports), policies.watchdog)
@@ -219,6 +222,7 @@ def _watchdog_times(panel: Panel, policies: Policies, maps: MapChain) -> Watchdo
 
 
 def _guarded(tier: Tier, policies: Policies) -> tuple[int, ...]:
+    """Return the code points against which the edge guard protects the ports of nodes; none without a guard."""
     if not policies.edge_guard or not tier.attaches_nodes:
         return ()
     return notification_dscp(policies.classes)
@@ -233,7 +237,7 @@ BFD_ROW = Row(
 
 
 def _hash_rows(panel: Panel, tier: Tier, policies: Policies) -> tuple[Row, ...]:
-    """Return the fields of the hash, none where ASIC or release do not take them."""
+    """Return the row of the ECMP hash; none if the ASIC or the release does not take its fields."""
     if not panel.hash_fields or not RELEASES[nearest(policies.sonic.release)].hash_fields:
         return ()
     seed = hash_seed(SONIC_TYPE[tier.name])
@@ -249,7 +253,9 @@ def _hash_rows(panel: Panel, tier: Tier, policies: Policies) -> tuple[Row, ...]:
 
 
 def _collisions(tier: Tier, policies: Policies) -> str:
-    if not (tier.attaches_nodes and tier.ports_up):
+    """Return a sentence on the load of the busiest uplink of a leaf; empty for other tiers."""
+    spreads_flows_of_nodes = tier.attaches_nodes and tier.ports_up
+    if not spreads_flows_of_nodes:
         return ""
     load = spread(tier.ports_down, policies.hosts.queue_pairs or NCCL_QUEUE_PAIRS, tier.ports_up)
     return (
@@ -290,7 +296,7 @@ def use_blocks(shared: PanelRows, used: Sequence[Attachment]) -> tuple[TableRows
         # Profiles come from the plan and from the cables; the other tables are in order already.
         by_table[PROFILES].sort(key=lambda row: natural_key(row.key))
     by_table |= _by_table(stream_rows(shared.stream, used))
-    return tuple(TableRows(table, tuple(rows), True) for table, rows in by_table.items() if rows)
+    return tuple(TableRows(table, tuple(rows), shared=True) for table, rows in by_table.items() if rows)
 
 
 def _by_table(rows: Iterable[Row]) -> dict[str, list[Row]]:

@@ -22,8 +22,8 @@ class Attachment(NamedTuple):
     """A used port and its far end.
 
     ``far`` is the far end as people write it (``pod1-spine1:Ethernet0``), ``neighbor_lldp_port`` the far port as LLDP
-    names it. ``address`` is this end's of the /31 (None on an unnumbered link), ``ipv6`` that of the /127 to a node
-    (None without IPv6).
+    names it. ``address`` is the address of this end in the link's /31, None on an unnumbered link. ``ipv6`` is its
+    address in the /127 of a link to a node, None without IPv6.
     """
 
     port: SwitchPort
@@ -43,6 +43,7 @@ def attachments(graph: Graph, addressing: Addressing, switch: Switch) -> tuple[A
 
 # A fabric has a million ends of links, and unpacking a link takes the time of reading two of its names.
 def _downward(graph: Graph, addressing: Addressing, switch: Switch) -> Iterator[Attachment]:
+    """Yield the ports of a switch with links to lower tiers and to nodes."""
     own_ports = switch.panel.ports
     numbered = not addressing.unnumbered
     has_ipv4 = addressing.hosts is not None
@@ -80,6 +81,7 @@ def _downward(graph: Graph, addressing: Addressing, switch: Switch) -> Iterator[
 
 
 def _upward(graph: Graph, addressing: Addressing, switch: Switch) -> Iterator[Attachment]:
+    """Yield the ports of a switch with links to the tier above."""
     own_ports = switch.panel.ports
     numbered = not addressing.unnumbered
     switches = graph.switch_of
@@ -105,7 +107,7 @@ RESERVED = "reserved"
 
 
 def port_fields(port: SwitchPort, mtu_bytes: int) -> dict[str, str]:
-    """Return the fields of a port that follow from the panel and the fabric's MTU; the alias is added by the row."""
+    """Return the fields of PORT that follow from the panel and the fabric's MTU, without the alias."""
     fields: dict[str, str] = {}
     if port.fec:
         fields["fec"] = port.fec
@@ -173,7 +175,11 @@ def link_local_row(port: str) -> Row:
 
 
 def link_rows(attachment: Attachment, bare: Row) -> tuple[Row, ...]:
-    """Return the rows of a link's end; ``bare`` is its port's row without fields."""
+    """Return the INTERFACE rows of a used port: the port, and its addresses.
+
+    ``bare`` is the row of the port without fields. An unnumbered link has a row of another form, and no address.
+    """
+    # Unpacked at once, because a fabric has a million attachments.
     port, neighbor, _, _, address, is_host, _, ipv6 = attachment
     if address is None:
         if ipv6 is None:
@@ -208,7 +214,7 @@ def _ipv6_row(attachment: Attachment, address: int) -> Row:
 
 
 def loopback_rows(address: int) -> tuple[Row, Row]:
-    """Return Loopback0 and its address."""
+    """Return the rows of Loopback0 and of its address."""
     return (
         Row("LOOPBACK_INTERFACE", LOOPBACK, {}, "The interface of the switch's own address, which never goes down."),
         Row(

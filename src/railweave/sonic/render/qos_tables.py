@@ -29,27 +29,30 @@ def takes_group_map(asic: str) -> bool:
 
 
 def map_rows(chain: MapChain, *, group_map: bool) -> tuple[Row, ...]:
-    """Return the rows of the map tables."""
+    """Return the rows of the map tables. ``group_map`` tells that the ASIC takes the map from PFC to groups."""
     rows = [
-        _map("DSCP_TO_TC_MAP", enumerate(chain.dscp_to_tc), "traffic_classes[].dscp, all 64 code points"),
-        _map("TC_TO_QUEUE_MAP", enumerate(chain.tc_to_queue), "a class's queue is its priority"),
-        _map("TC_TO_PRIORITY_GROUP_MAP", enumerate(chain.tc_to_group), "a group of its own for each lossless class"),
+        _map_row("DSCP_TO_TC_MAP", enumerate(chain.dscp_to_tc), "traffic_classes[].dscp, all 64 code points"),
+        _map_row("TC_TO_QUEUE_MAP", enumerate(chain.tc_to_queue), "a class's queue is its priority"),
+        _map_row(
+            "TC_TO_PRIORITY_GROUP_MAP", enumerate(chain.tc_to_group), "a group of its own for each lossless class"
+        ),
     ]
     if chain.lossless:
-        rows.append(_map("MAP_PFC_PRIORITY_TO_QUEUE", enumerate(chain.pfc_to_queue), "a pause stops its own queue"))
+        rows.append(_map_row("MAP_PFC_PRIORITY_TO_QUEUE", enumerate(chain.pfc_to_queue), "a pause stops its own queue"))
         if group_map:
             pairs = ((priority, priority) for priority in chain.lossless)
-            rows.append(_map("PFC_PRIORITY_TO_PRIORITY_GROUP_MAP", pairs, "a group pauses its own priority"))
+            rows.append(_map_row("PFC_PRIORITY_TO_PRIORITY_GROUP_MAP", pairs, "a group pauses its own priority"))
     return tuple(rows)
 
 
-def _map(table: str, pairs: Iterable[tuple[int, int]], rule: str) -> Row:
+def _map_row(table: str, pairs: Iterable[tuple[int, int]], rule: str) -> Row:
+    """Return the row of a map; ``rule`` says in words what its pairs follow from."""
     fields = {str(key): str(value) for key, value in pairs}
     return Row(table, MAP_NAME, fields, f"The map chain of the traffic classes: {rule} (traffic_classes; check Q-1).")
 
 
 def scheduler_rows(shares: Sequence[QueueShare], speeds_gbps: Iterable[int]) -> tuple[Row, ...]:
-    """Return one SCHEDULER row for each queue in use, and for each port speed where its rate is limited."""
+    """Return the SCHEDULER rows: one for each queue in use, or one for each port speed if its rate is limited."""
     rows: dict[str, Row] = {}
     for share, speed_gbps in product(shares, speeds_gbps):
         name = scheduler_name(share, speed_gbps)
@@ -111,9 +114,9 @@ def _by_speed(name: str, speed_gbps: int) -> str:
 
 
 def ecn_rows(policies: Policies, speeds_gbps: Iterable[int], plan: BufferPlan | None) -> tuple[Row, ...]:
-    """Return the WRED_PROFILE rows: one for each marked queue and port speed, the three colors alike.
+    """Return the WRED_PROFILE rows: one for each marked class and port speed, with the same values for all colors.
 
-    ``plan`` is that of the switch's buffer, None where it is not known.
+    ``plan`` is the plan of the switch's buffer, None if it is not known.
     """
     marked = [traffic_class for traffic_class in policies.classes if traffic_class.marks]
     marked.sort(key=lambda traffic_class: natural_key(traffic_class.name))
@@ -126,42 +129,45 @@ def ecn_rows(policies: Policies, speeds_gbps: Iterable[int], plan: BufferPlan | 
 def _ecn_row(
     traffic_class: TrafficClass, speed_gbps: int, preset: MarkingPreset | None, plan: BufferPlan | None
 ) -> Row:
-    chosen = choose_marking(traffic_class, speed_gbps, preset, plan)
+    """Return the WRED_PROFILE row of a marked class on ports of one speed, with the reason of its thresholds."""
+    choice = choose_marking(traffic_class, speed_gbps, preset, plan)
+    thresholds = choice.thresholds
     fields = {"ecn": "ecn_all"}
     for color in _COLORS:
-        fields[f"{color}_drop_probability"] = str(chosen.thresholds.probability_percent)
-        fields[f"{color}_max_threshold"] = str(chosen.thresholds.maximum_bytes)
-        fields[f"{color}_min_threshold"] = str(chosen.thresholds.minimum_bytes)
+        fields[f"{color}_drop_probability"] = str(thresholds.probability_percent)
+        fields[f"{color}_max_threshold"] = str(thresholds.maximum_bytes)
+        fields[f"{color}_min_threshold"] = str(thresholds.minimum_bytes)
         fields[f"wred_{color}_enable"] = "true"
     name = traffic_class.name
     key = ecn_profile(name, speed_gbps)
     fields = dict(sorted(fields.items()))
     if traffic_class.is_lossy_rdma:
-        return Row("WRED_PROFILE", key, fields, _lossy_marking(name, chosen.reason, plan))
-    pause = ""
+        return Row("WRED_PROFILE", key, fields, _lossy_marking_reason(name, choice.reason, plan))
+    pause_text = ""
     if plan is not None:
         limits = plan.limits
-        pause = (
+        pause_text = (
             f" A single congested group pauses at {limits.single_bytes} bytes, every group of all ports at"
             f" {limits.all_bytes}; the conservative bound is {limits.conservative_bytes}, and one flow at line rate has"
             f" {bandwidth_delay_bytes(speed_gbps)} on its way in {ROUND_TRIP_US} us;"
-            f" {marks_text(chosen.thresholds, limits)} (checks E-1 to E-6)."
+            f" {marks_text(thresholds, limits)} (checks E-1 to E-6)."
         )
     return Row(
         "WRED_PROFILE",
         key,
         fields,
-        f"{name} is lossless (traffic_classes[{name}].lossless): mark before pausing, {chosen.reason}.{pause}",
+        f"{name} is lossless (traffic_classes[{name}].lossless): mark before pausing, {choice.reason}.{pause_text}",
     )
 
 
-def _lossy_marking(name: str, rule: str, plan: BufferPlan | None) -> str:
-    text = f"{name} is RDMA without PFC (traffic_classes[{name}].transport): mark before dropping, {rule}."
+def _lossy_marking_reason(name: str, rule: str, plan: BufferPlan | None) -> str:
+    """Return why a class of lossy RDMA is marked as ``rule`` says, and where its queue drops if that is known."""
+    reason = f"{name} is RDMA without PFC (traffic_classes[{name}].transport): mark before dropping, {rule}."
     if plan is None or plan.drops is None:
-        return text
+        return reason
     drops = plan.drops
     return (
-        f"{text} The queue drops at {drops.alone_bytes} bytes where it alone is full, at {drops.beside_bytes} beside"
+        f"{reason} The queue drops at {drops.alone_bytes} bytes where it alone is full, at {drops.beside_bytes} beside"
         f" full queues of other classes, at {drops.all_bytes} with those of all {drops.ports} ports full (queue:"
         f" {drops.queue}; group: {drops.group}; check E-7)."
     )
@@ -180,17 +186,17 @@ def global_map_row() -> Row:
 def port_map_row(port: str, chain: MapChain, *, group_map: bool, watched: bool = True) -> Row:
     """Return the PORT_QOS_MAP row of a used port: all maps, and PFC for the lossless priorities.
 
-    ``watched``: they are under the PFC watchdog, unless the intent turns it off.
+    ``group_map`` tells that the ASIC takes the map from PFC to groups, ``watched`` that the PFC watchdog is on.
     """
     fields = {"dscp_to_tc_map": MAP_NAME, "tc_to_pg_map": MAP_NAME, "tc_to_queue_map": MAP_NAME}
     if not chain.lossless:
         return Row("PORT_QOS_MAP", port, fields, "A used port trusts DSCP; no class is lossless (traffic_classes).")
     priorities = ",".join(str(priority) for priority in chain.lossless)
     fields |= {"pfc_enable": priorities, "pfc_to_queue_map": MAP_NAME}
-    watch = "without a watchdog (pfc_watchdog.enabled)"
+    watchdog_text = "without a watchdog (pfc_watchdog.enabled)"
     if watched:
         fields["pfcwd_sw_enable"] = priorities
-        watch = "each under the watchdog"
+        watchdog_text = "each under the watchdog"
     if group_map:
         fields["pfc_to_pg_map"] = MAP_NAME
     return Row(
@@ -198,7 +204,7 @@ def port_map_row(port: str, chain: MapChain, *, group_map: bool, watched: bool =
         port,
         dict(sorted(fields.items())),
         f"A used port trusts DSCP and pauses exactly the lossless priorities {priorities} "
-        f"(traffic_classes[].lossless; both ends alike, check Q-3), {watch}.",
+        f"(traffic_classes[].lossless; both ends alike, check Q-3), {watchdog_text}.",
     )
 
 
@@ -224,7 +230,7 @@ def _queue_row(port: str, speed_gbps: int, share: QueueShare) -> Row:
 
 
 def watchdog_row(port: str, times: WatchdogPolicy, rule: str) -> Row:
-    """Return the PFC_WD row of a used port; ``rule`` says what gives the detection time."""
+    """Return the PFC_WD row of a used port; ``rule`` says in words what the detection time follows from."""
     fields = {
         "action": times.action.value,
         "detection_time": str(times.detection_ms),

@@ -14,12 +14,15 @@ from railweave.sonic.rows import DeviceConfig, Fields, Row, Value
 
 
 def resolved(config: DeviceConfig, values: Mapping[str, str]) -> DeviceConfig:
-    """Return a device's configuration with the values of the secrets that it refers to, where they are given."""
+    """Return a device's configuration with its references to secrets replaced by their ``values``, if given."""
     return _replaced(config, lambda text, _: with_secrets(text, values))
 
 
 def as_running(config: DeviceConfig, running: RunningConfig) -> DeviceConfig:
-    """Return a configuration with the running values of unresolved secrets, so that these are no difference."""
+    """Return a configuration with references to secrets replaced by the running values, so that they do not differ.
+
+    A reference without a running value stays.
+    """
 
     def running_value(text: str, place: _FieldOfRow | None) -> str:
         if not references(text):
@@ -33,7 +36,10 @@ def as_running(config: DeviceConfig, running: RunningConfig) -> DeviceConfig:
 
 
 def _running_line(line: str, frr: str) -> str:
-    """Return the running FRR line that begins as ``line`` does before its reference; ``line`` itself without one."""
+    """Return the running line of FRR that begins like ``line``, up to its reference to a secret.
+
+    If there is none, ``line`` itself is returned. The result has the indentation of ``line``.
+    """
     beginning = line[: line.index("{secret:")].strip()
     indent = line[: len(line) - len(line.lstrip())]
     for running_line in map(str.strip, frr.splitlines()):

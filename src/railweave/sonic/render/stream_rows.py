@@ -38,7 +38,7 @@ class Stream(NamedTuple):
 
 
 def stream_of(panel: Panel, policies: Policies, *, has_buffers: bool) -> Stream | None:
-    """Return what switches of a panel stream, None if the intent asks for nothing or they cannot (check RW143)."""
+    """Return what switches of a panel stream; None if the intent asks for nothing, or if they cannot (check RW143)."""
     poll_us = policies.telemetry.high_frequency_us
     if poll_us is None or not HIGH_FREQUENCY.runs_on(panel.asic, nearest(policies.sonic.release)):
         return None
@@ -50,7 +50,7 @@ def stream_of(panel: Panel, policies: Policies, *, has_buffers: bool) -> Stream 
 
 
 def stream_rows(stream: Stream | None, used: Sequence[Attachment]) -> tuple[Row, ...]:
-    """Return the profile and its groups for the ports in use by tables and keys, none without a stream."""
+    """Return the rows of the groups and of their profile for the ports in use; none without a stream."""
     if stream is None or not used:
         return ()
     ports = [attachment.port.name for attachment in used]
@@ -72,11 +72,12 @@ def _numbered(ports: Sequence[str], numbers: Sequence[int]) -> list[str]:
     return [f"{port}|{number}" for port in ports for number in numbers]
 
 
-def _group(kind: str, names: Sequence[str], counters: Sequence[str]) -> Row:
+def _group(object_type: str, names: Sequence[str], counters: Sequence[str]) -> Row:
+    """Return the row that streams counters of the objects with these names."""
     fields = {"object_counters": tuple(counters), "object_names": tuple(names)}
     return Row(
         STREAM_GROUPS,
-        f"{OUR_STREAM}|{kind}",
+        f"{OUR_STREAM}|{object_type}",
         fields,
         f"telemetry.high_frequency_us: {len(counters)} counters of {len(names)} objects are streamed.",
     )

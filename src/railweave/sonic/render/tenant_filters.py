@@ -66,7 +66,8 @@ def tenant_filter_rows(
 ) -> Iterator[Row]:
     """Yield the rows of a leaf's filter; none without node ports.
 
-    ``guarded`` are the code points of the edge guard, ``ports`` the leaf's node ports.
+    ``guarded`` are the code points of the edge guard, empty without one. ``has_ipv6`` tells that nodes send IPv6, and
+    ``ports`` are the leaf's node ports.
     """
     if not ports:
         return
@@ -89,9 +90,9 @@ def tenant_filter_rows(
 
 
 def rule_tenants(table: str, key: str) -> tuple[str, str] | None:
-    """Return the tenants of a rule of this filter: whose nodes send, and which ones they reach.
+    """Return the tenant whose nodes a rule of this filter lets send, and the tenant that they reach.
 
-    None for its other rules, and for all other rows.
+    None for the other rules of the filter, and for all other rows.
     """
     acl, _, name = key.partition("|")
     if table != "ACL_RULE" or acl not in TENANT_FILTERS:
@@ -103,7 +104,7 @@ def rule_tenants(table: str, key: str) -> tuple[str, str] | None:
 
 
 def rule_count(tenancy: Tenancy, leaf: Switch, guarded: Sequence[int], *, has_ipv6: bool) -> int:
-    """Return how many rules a leaf's filter has, without making them."""
+    """Return the number of rules of a leaf's filter, which are not made for it; arguments as ``tenant_filter_rows``."""
     count = 1 + len(guarded)
     if has_ipv6:
         count += len(_LINK_SCOPES)
@@ -117,13 +118,14 @@ def rule_count(tenancy: Tenancy, leaf: Switch, guarded: Sequence[int], *, has_ip
 
 
 def _rules(tenancy: Tenancy, leaf: Switch, table: str, guarded: Sequence[int], *, has_ipv6: bool) -> Iterator[Row]:
+    """Yield the rules of a leaf's filter, which is named ``table``, in no particular order."""
     texts = tenancy.texts(leaf)
     for tenant, sources in tenancy.sources(leaf).items():
         for reached in tenancy.reach[tenant]:
             about = f"Nodes of {tenant} at this leaf reach those of {reached}"
-            start = f"{table}|allow.{tenant}.{reached}"
+            name_start = f"{table}|allow.{tenant}.{reached}"
             for source in sources:
-                yield from _reaching(leaf, source, start, texts[reached], guarded, about)
+                yield from _reach_rules(leaf, source, name_start, texts[reached], guarded, about)
     for dscp in guarded:
         drop = {"DSCP": str(dscp), "PACKET_ACTION": "DROP", "PRIORITY": str(_GUARD_PRIORITY)}
         about = "Only notifications and ICMP may use the strict queue from node ports"
@@ -132,22 +134,23 @@ def _rules(tenancy: Tenancy, leaf: Switch, table: str, guarded: Sequence[int], *
         for scope, scope_prefix in _LINK_SCOPES:
             fields = {"DST_IPV6": scope_prefix, "IP_TYPE": "IPV6ANY", **_forward(_LINK_PRIORITY)}
             yield Row("ACL_RULE", f"{table}|allow-{scope}", fields, _WHY_RULE, "Neighbor discovery stays on the link")
-    # ARP and LLDP are no IP.
+    # ARP and LLDP are not IP and pass.
     deny = {"IP_TYPE": "IP", "PACKET_ACTION": "DROP", "PRIORITY": str(_DENY_PRIORITY)}
     yield Row("ACL_RULE", f"{table}|{TENANT_DENY}", deny, _WHY_RULE, "Whatever no rule lets pass is dropped")
 
 
-def _reaching(
+def _reach_rules(
     leaf: Switch,
     source: Source,
-    start: str,
+    name_start: str,
     texts: Mapping[int, Sequence[PrefixText]],
     guarded: Sequence[int],
     about: str,
 ) -> list[Row]:
-    """Return the rules from one source to the prefixes of a tenant, whose ``texts`` are given by family.
+    """Return the rules that let one source send to the prefixes of a tenant.
 
-    The names of the rules begin with ``start``.
+    ``texts`` are these prefixes by family, given by the bits of an address. The keys of the rules begin with
+    ``name_start``, and ``about`` says in words what the rules are for.
     """
     # A fabric has some hundred thousand of these rules, so the fields that they share are made once.
     bits = source.prefix.bits
@@ -159,12 +162,12 @@ def _reaching(
         "IN_PORTS": ports,
         "IP_TYPE": family.ip_type,
     }
-    # The fields of the rules for each prefix by the ends of their names.
+    # The fields of the rules for each prefix by the ends of their keys.
     fields_by_suffix = {"": {**shared_fields, **_forward(_REACH_PRIORITY)}}
     for dscp, (packet, packet_fields) in product(guarded, _marked_packets(bits)):
         marked_fields = {**shared_fields, "DSCP": str(dscp), **packet_fields, **_forward(_MARKED_PRIORITY)}
         fields_by_suffix[f".{dscp}-{packet}"] = marked_fields
-    start_of_source = f"{start}.{prefix_text(source.prefix).word}."
+    start_of_source = f"{name_start}.{prefix_text(source.prefix).word}."
     rules = []
     for text, word in texts.get(bits, ()):
         for suffix, template in fields_by_suffix.items():
@@ -176,10 +179,12 @@ def _reaching(
 
 
 def _marked_packets(bits: int) -> tuple[tuple[str, dict[str, str]], ...]:
+    """Return the packets that nodes may send with a guarded code point in one family: their names and fields."""
     if bits == IPV4_BITS:
         return _MARKED
     return _MARKED_IPV6
 
 
 def _forward(priority: int) -> dict[str, str]:
+    """Return the fields with which a rule of this priority forwards packets."""
     return {"PACKET_ACTION": "FORWARD", "PRIORITY": str(priority)}

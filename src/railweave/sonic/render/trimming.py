@@ -53,7 +53,7 @@ def _can_carry_trimmed(traffic_class: TrafficClass) -> bool:
 
 
 def trimming_rows(trimming: Trimming, panel: Panel, plan: BufferPlan) -> tuple[Row, ...]:
-    """Return the rows of a switch that trims, none of any other."""
+    """Return the rows of a switch that trims packets; none if it does not."""
     if not trimming.queues:
         return ()
     lossy = next(profile for profile in plan.buffers.profiles if profile.name == plan.buffers.lossy_queue)
@@ -71,6 +71,7 @@ def trimming_rows(trimming: Trimming, panel: Panel, plan: BufferPlan) -> tuple[R
 
 
 def _profile_row(lossy: BufferProfile, plan: BufferPlan) -> Row:
+    """Return the profile of queues that trim, which has the values of the ``lossy`` one."""
     threshold_field = "dynamic_th" if lossy.is_dynamic else "static_th"
     fields = {
         threshold_field: str(lossy.threshold),
