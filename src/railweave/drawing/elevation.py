@@ -34,7 +34,7 @@ class _PlacedDevice(NamedTuple):
 
 
 def elevation(fabric: Fabric, racks: RackLayout, marks: Marks = NO_MARKS) -> str:
-    """Return the racks as an element of a page, where a device is a link that opens it."""
+    """Return the front view of the racks as an SVG element, where each device is a link that opens it in the page."""
     devices = _devices_by_rack(fabric, racks)
     racks_by_row: dict[str, list[Rack]] = {}
     for rack in racks.racks.values():
@@ -45,8 +45,8 @@ def elevation(fabric: Fabric, racks: RackLayout, marks: Marks = NO_MARKS) -> str
     for row, row_racks in racks_by_row.items():
         parts.append(_text("band", _MARGIN, y + _TITLE, f"row {row}"))
         floor = y + rack_height
-        for place, rack in enumerate(row_racks):
-            x = _MARGIN + _ROW_LABEL + place * (_WIDTH + _GAP)
+        for position, rack in enumerate(row_racks):
+            x = _MARGIN + _ROW_LABEL + position * (_WIDTH + _GAP)
             frame = f'<rect class="frame" x="{x}" y="{y:g}" width="{_WIDTH}" height="{rack_height}"/>'
             parts.append(frame + _text("frame-title", x, floor + 13, rack.name))
             parts += (_device(fabric, device, x, floor, marks) for device in devices.get(rack.name, ()))
@@ -98,7 +98,7 @@ def _text(name: str, x: float, y: float, words: str) -> str:
 
 
 def described(fabric: Fabric, racks: RackLayout) -> Iterator[tuple[str, str, str, str]]:
-    """Yield the name, row, devices from top to bottom and free units of every rack, as cells of a table."""
+    """Yield (name, row, devices from top to bottom, free units) of every rack, as cells of a table."""
     devices = _devices_by_rack(fabric, racks)
     for rack in racks.racks.values():
         from_top = sorted(devices.get(rack.name, []), key=lambda device: -device.unit)

@@ -26,7 +26,10 @@ FORMATS: Final[Mapping[str, Callable[[Scene, Marks], bytes]]] = {
 
 
 def written(scene: Scene, marks: Marks, file: Path) -> bytes:
-    """Return the picture in the format of ``file``'s ending; raises UsageError for an ending without a format."""
+    """Return a scene with its marks in the format that the ending of ``file`` names.
+
+    Raises UsageError for an ending without a format.
+    """
     write = FORMATS.get(file.suffix.lower())
     if write is None:
         raise UsageError(f"{file}: the ending tells the format, and has to be {either(FORMATS)}")

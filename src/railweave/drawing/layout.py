@@ -114,7 +114,7 @@ _Sizes = Mapping[str, _BlockSize]
 
 
 def lay_out(scene: Scene) -> Picture:
-    """Return the picture of a scene."""
+    """Return a scene with the places of its blocks, lines and labels in pixels."""
     sizes = {block.key: _size(block) for block in scene.blocks}
     lefts, width = _lefts(scene, sizes)
     tops, height = _tops(scene, sizes)
@@ -180,18 +180,18 @@ def _cells(block: DeviceBlock, x: float, y: float, width: float) -> tuple[Cell, 
     top = y + PADDING + TITLE_HEIGHT + SUBTITLE_HEIGHT - 1
     cells = []
     for unit in range(count):
-        row, place = divmod(unit, in_row)
-        cells.append(Cell(left + place * CELL_STEP, top + row * CELL_STEP, unit))
+        row, column = divmod(unit, in_row)
+        cells.append(Cell(left + column * CELL_STEP, top + row * CELL_STEP, unit))
     return tuple(cells)
 
 
 def _lefts(scene: Scene, sizes: _Sizes) -> tuple[dict[str, float], float]:
-    """Return the left end of every block, and the width of the picture."""
+    """Return the left end of every block by its key, and the width of the picture."""
     rows: defaultdict[tuple[int | None, int], list[DeviceBlock]] = defaultdict(list)
     for block in scene.blocks:
         rows[block.column, block.band].append(block)
     # A column is as wide as its widest row or its title, and blocks across all columns are centered above them.
-    row_widths = {place: _row_width(row, sizes) for place, row in rows.items()}
+    row_widths = {column_and_band: _row_width(row, sizes) for column_and_band, row in rows.items()}
     column_widths = [_title_width(title) for title in scene.columns]
     across_width = 0.0
     for (column, _), width in row_widths.items():
@@ -247,7 +247,7 @@ def _tops(scene: Scene, sizes: _Sizes) -> tuple[list[float], float]:
 
 
 def _remarks(scene: Scene, tops: Sequence[float], sizes: _Sizes) -> list[Label]:
-    """Return a description of the lines between two bands, for bands between which all lines are alike."""
+    """Return a label between two neighboring bands that describes their cables, if all bundles there are alike."""
     band_of = {block.key: block.band for block in scene.blocks}
     bundles_between: defaultdict[tuple[int, int], list[Bundle]] = defaultdict(list)
     for bundle in scene.bundles:
@@ -268,7 +268,7 @@ def _remarks(scene: Scene, tops: Sequence[float], sizes: _Sizes) -> list[Label]:
 
 
 def _squares(scene: Scene, top: float) -> tuple[SquareLabel, ...]:
-    """Return what the squares of blocks stand for, side by side from the left; ``top`` is their upper edge."""
+    """Return the legend of the squares in blocks, from left to right; ``top`` is its upper edge."""
     # A block of one unit has no squares.
     parts = {unit.part for block in scene.blocks if len(block.units) > 1 for unit in block.units}
     labels = []
@@ -282,6 +282,7 @@ def _squares(scene: Scene, top: float) -> tuple[SquareLabel, ...]:
 
 
 def _frames(scene: Scene, boxes: Sequence[Box]) -> list[Frame]:
+    """Return the outline of each column, around its boxes and the title below them."""
     frames = []
     for column, title in enumerate(scene.columns):
         in_column = [box for box in boxes if box.block.column == column]
@@ -294,6 +295,7 @@ def _frames(scene: Scene, boxes: Sequence[Box]) -> list[Frame]:
 
 
 def _lines(bundles: Sequence[Bundle], boxes: Sequence[Box]) -> list[Line]:
+    """Return the line of each bundle, from the lower edge of its upper box to the upper edge of its lower box."""
     box_of = {box.block.key: box for box in boxes}
     upper_ends = _spread_ends([(bundle.upper, bundle.lower) for bundle in bundles], box_of)
     lower_ends = _spread_ends([(bundle.lower, bundle.upper) for bundle in bundles], box_of)
@@ -306,7 +308,7 @@ def _lines(bundles: Sequence[Bundle], boxes: Sequence[Box]) -> list[Line]:
 
 
 def _spread_ends(ends: Sequence[tuple[str, str]], box_of: Mapping[str, Box]) -> list[float]:
-    """Return the x of each line's end at the first of its two boxes, given by their keys.
+    """Return the x of the near end of each line; ``ends`` are the keys of its near and its far box.
 
     The ends are spread over the edge of a box in the order of the far boxes, so that lines do not cross next to it.
     """
@@ -319,6 +321,6 @@ def _spread_ends(ends: Sequence[tuple[str, str]], box_of: Mapping[str, Box]) -> 
     xs = [0.0] * len(ends)
     for key, lines in lines_of_box.items():
         box = box_of[key]
-        for place, line in enumerate(sorted(lines, key=far_centers.__getitem__), start=1):
-            xs[line] = box.x + box.width * place / (len(lines) + 1)
+        for position, line in enumerate(sorted(lines, key=far_centers.__getitem__), start=1):
+            xs[line] = box.x + box.width * position / (len(lines) + 1)
     return xs

@@ -47,7 +47,8 @@ class _Neighbors(NamedTuple):
 
 
 def _band(scene: Scene, below: Sequence[DeviceBlock], above: Sequence[DeviceBlock]) -> int:
-    """Return the band next to that of the neighbors; bands count from the top."""
+    """Return the band of a device by those of its neighbors: next to the ones below, or without any to those above."""
+    # Bands count from the top.
     if below:
         band = min(block.band for block in below) - 1
     else:
@@ -56,9 +57,11 @@ def _band(scene: Scene, below: Sequence[DeviceBlock], above: Sequence[DeviceBloc
 
 
 def _column(scene: Scene, neighbors: Iterable[DeviceBlock]) -> int:
-    """Return the column that all neighbors with one share, or a new one behind the others."""
+    """Return the column of all neighbors that are in one, or a new column behind the others if they differ."""
     columns = {block.column for block in neighbors if block.column is not None}
-    return columns.pop() if len(columns) == 1 else len(scene.columns)
+    if len(columns) == 1:
+        return columns.pop()
+    return len(scene.columns)
 
 
 def _block(scene: Scene, name: str, title: str, neighbors: _Neighbors) -> DeviceBlock:

@@ -113,14 +113,14 @@ class _Drawer:
         uppers = self._devices[bundle.upper]
         lowers = self._devices[bundle.lower]
         marks = self._marks.of_cables(uppers, lowers)
-        title = f"{bundle.title}, {_ends(uppers)} to {_ends(lowers)}"
+        title = f"{bundle.title}, {_devices_text(uppers)} to {_devices_text(lowers)}"
         if marks:
             title += f": {summary(marks)}"
         # A curve that leaves both blocks vertically.
         middle = (line.y1 + line.y2) / 2
         path = f"M{line.x1:.1f} {line.y1:.1f}C{line.x1:.1f} {middle:.1f} {line.x2:.1f} {middle:.1f} "
         path += f"{line.x2:.1f} {line.y2:.1f}"
-        drawn = f'<path d="{path}" stroke-width="{line_width(bundle):.1f}"/><title>{escape(title)}</title>'
+        content = f'<path d="{path}" stroke-width="{line_width(bundle):.1f}"/><title>{escape(title)}</title>'
         # The page's table of cables does not have those that a plan removes.
         opens = f"cables={bundle.upper}~{bundle.lower}" if bundle.speeds_gbps else ""
         classes = _classes("line", rail_color(bundle.rails), marks)
@@ -128,7 +128,7 @@ class _Drawer:
         if bundle_class:
             classes += f" {bundle_class}"
         # Thousands of cables are left out of the tab order; the keyboard reaches them in the table.
-        return self._element(classes, opens, drawn, title, bundle.rails, bundle.planes, is_in_tab_order=False)
+        return self._element(classes, opens, content, title, bundle.rails, bundle.planes, is_in_tab_order=False)
 
     def _box(self, box: Box) -> str:
         block = box.block
@@ -136,7 +136,7 @@ class _Drawer:
         middle = box.x + box.width / 2
         title_baseline = box.y + PADDING / 2 + TITLE_HEIGHT - 4
         title = ", ".join(part for part in (block.title, block.subtitle, summary(marks)) if part)
-        drawn = (
+        content = (
             _rect("", box.x, box.y, box.width, box.height, 6)
             + _text("name", middle, title_baseline, block.title)
             + _text("detail", middle, title_baseline + SUBTITLE_HEIGHT, block.subtitle)
@@ -145,44 +145,44 @@ class _Drawer:
         # A block of several units is marked unit by unit, so that a mark says which device it is on.
         box_marks = marks if len(block.units) == 1 else ()
         classes = _classes("block", level_color(block.level), box_marks)
-        return self._element(classes, block.opens, drawn, title, block.rails, block.planes)
+        return self._element(classes, block.opens, content, title, block.rails, block.planes)
 
     def _cell(self, cell: Cell, block: DeviceBlock) -> str:
         unit = block.units[cell.unit]
         marks = self._marks.of_devices(unit.devices)
         title = ", ".join(part for part in (unit.name, summary(marks)) if part)
-        drawn = _rect("", cell.x, cell.y, CELL, CELL, 2) + f"<title>{escape(title)}</title>"
+        content = _rect("", cell.x, cell.y, CELL, CELL, 2) + f"<title>{escape(title)}</title>"
         element = "cell part" if unit.part else "cell"
         classes = _classes(element, level_color(block.level), marks)
-        return self._element(classes, unit.opens, drawn, title, block.rails, block.planes)
+        return self._element(classes, unit.opens, content, title, block.rails, block.planes)
 
     def _element(
         self,
         classes: str,
         opens: str,
-        drawn: str,
+        content: str,
         title: str,
         rails: frozenset[int],
         planes: frozenset[int],
         *,
         is_in_tab_order: bool = True,
     ) -> str:
-        """Return the group of what is ``drawn``; in a page, a link to what it ``opens`` unless that is empty.
+        """Return a group with this content. In a page it is a link to the fragment ``opens``, unless that is empty.
 
-        In a page the element has its rails and planes, by which the page filters.
+        In a page the element also has its rails and planes, by which the page filters.
         """
         if not self._linked:
-            return f'<g class="{classes}">{drawn}</g>'
+            return f'<g class="{classes}">{content}</g>'
         data = ""
         if rails:
             data += f' data-rails="{_numbers(rails)}"'
         if planes:
             data += f' data-planes="{_numbers(planes)}"'
         if not opens:
-            return f'<g class="{classes}"{data}>{drawn}</g>'
+            return f'<g class="{classes}"{data}>{content}</g>'
         tab_order = "" if is_in_tab_order else ' tabindex="-1"'
         attributes = f'class="{classes}" href={quoteattr("#" + opens)} aria-label={quoteattr(title)}{tab_order}{data}'
-        return f"<a {attributes}>{drawn}</a>"
+        return f"<a {attributes}>{content}</a>"
 
 
 def _classes(element: str, color: str, marks: Iterable[Mark]) -> str:
@@ -200,7 +200,8 @@ def _numbers(numbers: frozenset[int]) -> str:
     return " ".join(map(str, sorted(numbers)))
 
 
-def _ends(names: tuple[str, ...]) -> str:
+def _devices_text(names: tuple[str, ...]) -> str:
+    """Return the name of a single device, or the number of several."""
     return names[0] if len(names) == 1 else f"{len(names)} devices"
 
 

@@ -50,13 +50,13 @@ def timeline(fabric: Fabric, slots: Sequence[WaveSlot], marks: Marks) -> str:
     """
     columns = list(_columns(slots))
     tiers = [tier for tier in reversed(fabric.tiers) if any(_of_tier(fabric, slot, tier) for slot in slots)]
-    chart = _TOP + len(tiers) * (_LANE + _LANE_GAP)
+    chart_top = _TOP + len(tiers) * (_LANE + _LANE_GAP)
     width = columns[-1].x + columns[-1].width + 16
-    height = chart + _CHART + 30
-    parts = [*_axes(tiers, chart, width), *_numbers(columns)]
+    height = chart_top + _CHART + 30
+    parts = [*_axes(tiers, chart_top, width), *_numbers(columns)]
     for column in columns:
         parts += _blocks(fabric, column, tiers, marks)
-    parts += _uplink_chart(columns, chart)
+    parts += _uplink_chart(columns, chart_top)
     title = f"{counted(len(slots), 'wave')} from left to right"
     return "\n".join(
         (
@@ -70,7 +70,7 @@ def timeline(fabric: Fabric, slots: Sequence[WaveSlot], marks: Marks) -> str:
 
 
 def _columns(slots: Sequence[WaveSlot]) -> Iterator[_WaveColumn]:
-    """Yield the columns of the waves; a wave without a time cannot be drawn to the scale of the others."""
+    """Yield the columns of the waves. They are to scale if all waves have a duration, and equally wide otherwise."""
     durations = [slot.seconds for slot in slots if slot.seconds is not None]
     total = sum(durations)
     have_all_durations = len(durations) == len(slots)
@@ -89,13 +89,14 @@ def _of_tier(fabric: Fabric, slot: WaveSlot, tier: Tier) -> list[str]:
     return [name for name in slot.devices if name in fabric.switch_of and fabric.switch_of[name].tier == tier]
 
 
-def _axes(tiers: Sequence[Tier], chart: float, width: float) -> Iterator[str]:
+def _axes(tiers: Sequence[Tier], chart_top: float, width: float) -> Iterator[str]:
+    """Yield the titles of the lanes and of the chart, and a line for each percentage that the chart names."""
     yield _text("band", 0, 16, "wave")
-    for place, tier in enumerate(tiers):
-        yield _text("band", 0, _lane(place) + _LANE / 2 + 4, tier.plural)
-    yield _text("band", 0, chart + 14, "uplinks left")
+    for lane, tier in enumerate(tiers):
+        yield _text("band", 0, _lane_top(lane) + _LANE / 2 + 4, tier.plural)
+    yield _text("band", 0, chart_top + 14, "uplinks left")
     for percent in (0, 50, 100):
-        y = _level(chart, percent)
+        y = _percent_y(chart_top, percent)
         yield _text("remark", _LEFT - 40, y + 4, f"{percent} %")
         yield f'<path class="rule" d="M{_LEFT} {y:g}H{width - 16:g}"/>'
 
@@ -120,14 +121,15 @@ def _text_width(words: str) -> int:
 
 
 def _blocks(fabric: Fabric, column: _WaveColumn, tiers: Sequence[Tier], marks: Marks) -> Iterator[str]:
-    """Yield the block of each tier of which the wave changes devices."""
-    for place, tier in enumerate(tiers):
+    """Yield a block for each tier with devices that the wave changes."""
+    for lane, tier in enumerate(tiers):
         names = _of_tier(fabric, column.slot, tier)
         if names:
-            yield _block(fabric, column, tier, names, _lane(place), marks)
+            yield _block(fabric, column, tier, names, _lane_top(lane), marks)
 
 
 def _block(fabric: Fabric, column: _WaveColumn, tier: Tier, names: Sequence[str], y: float, marks: Marks) -> str:
+    """Return the devices that a wave changes in one tier as a link; ``y`` is the upper edge of the tier's lane."""
     if len(names) == 1:
         content = short(fabric, names[0])
         opens = f"#device-{names[0]}"
@@ -156,29 +158,29 @@ def _block(fabric: Fabric, column: _WaveColumn, tier: Tier, names: Sequence[str]
     )
 
 
-def _uplink_chart(columns: Sequence[_WaveColumn], chart: float) -> Iterator[str]:
+def _uplink_chart(columns: Sequence[_WaveColumn], chart_top: float) -> Iterator[str]:
     """Yield the uplinks in service as an area with a step for each wave, and the percentage below 100 where it fits."""
     # SVG's commands V and H draw a step each without a repetition of the other coordinate.
-    floor = _level(chart, 0)
+    floor = _percent_y(chart_top, 0)
     path = f"M{_LEFT} {floor:g}"
     for column in columns:
-        path += f"V{_level(chart, column.slot.uplink_percent):g}H{column.x + column.width:g}"
+        path += f"V{_percent_y(chart_top, column.slot.uplink_percent):g}H{column.x + column.width:g}"
     yield f'<path class="left" d="{path}V{floor:g}Z"/>'
     for column in columns:
         percent = column.slot.uplink_percent
         words = percent_text(percent)
         if percent < 100 and column.width >= _text_width(words):
-            yield _text("detail", column.x + column.width / 2, _level(chart, percent) + 13, words)
+            yield _text("detail", column.x + column.width / 2, _percent_y(chart_top, percent) + 13, words)
 
 
-def _lane(place: int) -> float:
-    """Return the upper edge of the lane of a tier."""
-    return _TOP + place * (_LANE + _LANE_GAP)
+def _lane_top(lane: int) -> float:
+    """Return the upper edge of a lane; lanes count from 0."""
+    return _TOP + lane * (_LANE + _LANE_GAP)
 
 
-def _level(chart: float, percent: float) -> float:
-    """Return the y of a percentage in the chart that begins at ``chart``."""
-    return chart + 18 + (_CHART - 18) * (1 - percent / 100)
+def _percent_y(chart_top: float, percent: float) -> float:
+    """Return the y of a percentage in the chart."""
+    return chart_top + 18 + (_CHART - 18) * (1 - percent / 100)
 
 
 def _text(name: str, x: float, y: float, words: str) -> str:

@@ -105,24 +105,27 @@ class _Views:
         across = [device for device in row if self._part(device, kind) is None]
         for group in self._groups(across):
             yield self._block(group, None)
-        for place, column in enumerate(columns):
+        for index, column in enumerate(columns):
             in_band = self._in_band(column, self._band(row[0]))
             if len(column.numbers) == 1:
                 (devices,) = in_band.values()
-                yield from self._blocks_of_part(devices, row, place, column, by_rail=len(columns) == 1)
+                yield from self._blocks_of_part(devices, row, index, column, by_rail=len(columns) == 1)
             elif any(in_band.values()):
-                yield self._block_of_parts(in_band, place, column)
+                yield self._block_of_parts(in_band, index, column)
 
     def _blocks_of_part(
-        self, devices: Sequence[Device], row: Sequence[Device], place: int, column: _PartColumn, *, by_rail: bool
+        self, devices: Sequence[Device], row: Sequence[Device], index: int, column: _PartColumn, *, by_rail: bool
     ) -> Iterator[DeviceBlock]:
-        """Yield the blocks of one stripe or pod: single devices, or groups of those alike if the row has many."""
+        """Yield the blocks of the devices that a single stripe or pod has in a row; ``index`` is that of its column.
+
+        If the row has many devices, those that are alike share a block.
+        """
         if len(row) <= self.most:
             for device in devices:
-                yield self._block([device], place)
+                yield self._block([device], index)
         else:
-            for alike in _alike(devices, by_rail=by_rail):
-                yield self._block(alike, place, column)
+            for alike_devices in _alike(devices, by_rail=by_rail):
+                yield self._block(alike_devices, index, column)
 
     def _in_band(self, column: _PartColumn, band: int) -> dict[int, list[Device]]:
         """Return the devices of a band in each stripe or pod of a column."""
@@ -132,7 +135,7 @@ class _Views:
         return in_band
 
     def _groups(self, devices: Sequence[Device]) -> list[list[Device]]:
-        """Return devices one by one; if they are many, by network and group, or by network alone."""
+        """Return devices in groups of one. Many devices are grouped by network and group, very many by network."""
         if len(devices) <= self.most:
             return [[device] for device in devices]
         by_group: dict[Hashable, list[Device]] = {}
@@ -149,8 +152,11 @@ class _Views:
             return list(by_network.values())
         return list(by_group.values())
 
-    def _block(self, devices: Sequence[Device], place: int | None, column: _PartColumn | None = None) -> DeviceBlock:
-        """Return the block of one device under its name, or of several under their number."""
+    def _block(self, devices: Sequence[Device], index: int | None, column: _PartColumn | None = None) -> DeviceBlock:
+        """Return the block of one device under its name, or of several under their number.
+
+        ``index`` is that of the column, None across all of them. The block of several opens the picture of ``column``.
+        """
         first = devices[0]
         units = tuple(
             Unit(short(self.fabric, device.name), f"device-{device.name}", (device.name,)) for device in devices
@@ -159,15 +165,15 @@ class _Views:
         if len(devices) == 1:
             if isinstance(first, Switch):
                 subtitle = _place_text(self.fabric, first)
-            return self._device_block(units[0].name, subtitle, place, units, units[0].opens, devices)
+            return self._device_block(units[0].name, subtitle, index, units, units[0].opens, devices)
         rail = _rail_of_all(devices)
         if rail is not None:
             subtitle = f"rail {rail}"
         title = counted(len(devices), _noun(first))
         opens = column.opens if column else ""
-        return self._device_block(title, subtitle, place, units, opens, devices)
+        return self._device_block(title, subtitle, index, units, opens, devices)
 
-    def _block_of_parts(self, in_band: Mapping[int, Sequence[Device]], place: int, column: _PartColumn) -> DeviceBlock:
+    def _block_of_parts(self, in_band: Mapping[int, Sequence[Device]], index: int, column: _PartColumn) -> DeviceBlock:
         """Return the block of the devices that several stripes or pods have in one band, with a unit for each part."""
         devices = list(chain.from_iterable(in_band.values()))
         title = counted(len(devices), _noun(devices[0]))
@@ -180,17 +186,18 @@ class _Views:
             if part_devices:
                 names = tuple(device.name for device in part_devices)
                 units.append(Unit(f"{column.kind} {number}", f"{column.kind}-{number}", names))
-        return self._device_block(title, subtitle, place, tuple(units), "", devices)
+        return self._device_block(title, subtitle, index, tuple(units), "", devices)
 
     def _device_block(
         self,
         title: str,
         subtitle: str,
-        place: int | None,
+        index: int | None,
         units: tuple[Unit, ...],
         opens: str,
         devices: Sequence[Device],
     ) -> DeviceBlock:
+        """Return the block of devices of one band, with their level, their planes, and the rail that all of them serve."""
         first = devices[0]
         level = None
         if isinstance(first, Switch):
@@ -206,7 +213,7 @@ class _Views:
             subtitle=subtitle,
             level=level,
             band=self._band(first),
-            column=place,
+            column=index,
             units=units,
             opens=opens,
             rails=rails,
@@ -220,6 +227,7 @@ class _Views:
         return len(self.fabric.tiers) - 1 - device.tier.level
 
     def _part(self, device: Device, kind: str) -> int | None:
+        """Return the number of a device's stripe or pod (``kind``), None if it belongs to no single one."""
         if kind != "pod":
             return device.stripe
         if isinstance(device, Host):
@@ -262,7 +270,8 @@ def device_scene(fabric: Fabric, name: str, most: int = MOST_DRAWN) -> Scene:
     lower_names = sorted({link.lower for link in fabric.downlinks_of[name]}, key=natural_key)
     below = [fabric.switch_of.get(lower) or fabric.host_of[lower] for lower in lower_names]
     rows: list[Sequence[Device]] = [row for row in (above, [device], below) if row]
-    about = counted(len(fabric.links_of.get(name) or fabric.uplinks_of[name]), "cable")
+    links = fabric.links_of.get(name) or fabric.uplinks_of[name]
+    about = counted(len(links), "cable")
     return _Views(fabric, most).scene(f"device-{name}", name, about, rows, "stripe")
 
 
@@ -278,7 +287,10 @@ def _device(fabric: Fabric, name: str) -> Device:
 
 
 def part_keys(fabric: Fabric) -> tuple[str, ...]:
-    """Return the keys of the pictures of pods and stripes; one stripe that the whole shows in full has none."""
+    """Return the keys of the pictures of pods and stripes.
+
+    A single stripe has no picture of its own if that of the whole fabric shows each device.
+    """
     keys = [f"pod-{pod}" for pod in _numbers(fabric, "pod")]
     stripes = _numbers(fabric, "stripe")
     is_whole_in_full = all(len(band) <= MOST_DRAWN for band in (*fabric.tier_switches, fabric.hosts))
@@ -340,7 +352,7 @@ def _part_scene(
 
 
 def _alike(devices: Sequence[Device], *, by_rail: bool) -> Iterable[list[Device]]:
-    """Group devices of a column by rail or plane, and model; nodes by their entry in the intent."""
+    """Return devices of a column in groups: switches by model and rail or plane, nodes by entry of the intent."""
     groups: dict[Hashable, list[Device]] = {}
     for device in devices:
         if isinstance(device, Host):
@@ -354,7 +366,7 @@ def _alike(devices: Sequence[Device], *, by_rail: bool) -> Iterable[list[Device]
 
 
 def _rail_of_all(devices: Iterable[Device]) -> int | None:
-    """Return the rail that all devices serve, None if there are several or one of them serves them all."""
+    """Return the rail that all devices serve, None if they serve different rails or one of them serves several."""
     rails = {device.rail if isinstance(device, Switch) else None for device in devices}
     return rails.pop() if len(rails) == 1 else None
 
@@ -392,7 +404,7 @@ def _noun(device: Device) -> str:
 
 
 def _place_text(fabric: Fabric, switch: Switch) -> str:
-    """Describe the place of a switch: ``rail 2``, ``plane 1``, or its AS number if it serves all of both."""
+    """Return the place of a switch: ``rail 2``, ``plane 1``, or its AS number if it serves all rails and planes."""
     places = []
     if switch.rail is not None:
         places.append(f"rail {switch.rail}")
