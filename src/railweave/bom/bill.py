@@ -150,7 +150,7 @@ class _Part(NamedTuple):
 
 
 def bill(fabric: Fabric, catalog: Catalog) -> Bill:
-    """Return the parts to buy for ``fabric``."""
+    """Return the bill of materials of ``fabric``: its parts with remarks, and a summary of its racks if it has any."""
     cables = cables_of(fabric, catalog)
     bought = assemblies(cables)
     trunked_bill = trunked(fabric.racks, bought)
@@ -172,7 +172,7 @@ def bill(fabric: Fabric, catalog: Catalog) -> Bill:
 
 
 def _without_models(fabric: Fabric) -> Iterator[str]:
-    """Yield that modules and cables are a guess where devices have no model."""
+    """Yield a remark if devices have no model: their modules and cables are a guess."""
     devices = []
     if not all(switch.panel.is_model for switch in fabric.switches):
         devices.append("switches")
@@ -209,6 +209,7 @@ def _switches(fabric: Fabric, catalog: Catalog) -> Iterator[_CountedPart]:
 
 
 def _switch(model: SwitchModel, hwsku: str) -> _Part:
+    """Return the part for a switch, with its rack units and power if a source states them."""
     description = f"HWSKU {hwsku}"
     if model.housing is None:
         return _Part(PartKind.SWITCH, model.title, description)
@@ -217,7 +218,6 @@ def _switch(model: SwitchModel, hwsku: str) -> _Part:
         kind=PartKind.SWITCH,
         part=model.title,
         description=description,
-        length_m=None,
         rack_units=housing.rack_units,
         max_power_w=housing.max_power_w,
     )
@@ -249,7 +249,7 @@ def _ports_of_nics(host: Host) -> Iterable[int]:
 
 
 def _cables(trunked_bill: Trunked) -> Iterator[_CountedPart]:
-    """Yield the cables, then the trunks, cords and cassettes that replace others."""
+    """Yield the cables that stay single, then the trunks, cords and cassettes that replace the other cables."""
     for assembly in trunked_bill.single:
         yield _CountedPart(_cable(assembly), assembly.links[0].link.kind, 1)
     for trunk_part in trunked_bill.parts:
@@ -270,7 +270,10 @@ def _management(planned: Management | None) -> Iterator[_CountedPart]:
 
 
 def change(before: Bill, after: Bill, against: str) -> Bill:
-    """Return the difference of two bills: what ``after`` needs beyond ``before``, the bill of ``against``."""
+    """Return the bill ``after`` with the pieces and spares that it needs beyond ``before``.
+
+    They are negative for parts that are no longer needed. ``against`` names the earlier intent, that of ``before``.
+    """
     quantities: Counter[BillLine] = Counter()
     spares: Counter[BillLine] = Counter()
     # Dictionaries keep the order of places, which sets do not.
@@ -294,7 +297,10 @@ _RACKS_APART = "racks, trays and bundles are of one fabric: name it with --fabri
 
 
 def together(bills: Sequence[Bill]) -> Bill:
-    """Return one bill of several fabrics: parts that are the same are one line."""
+    """Return one bill of several fabrics, where equal parts are one line.
+
+    It has no racks, which are of one fabric each; a remark says so if a fabric has some.
+    """
     quantities: Counter[BillLine] = Counter()
     places: defaultdict[BillLine, dict[str, None]] = defaultdict(dict)
     for line in chain.from_iterable(bought.lines for bought in bills):
@@ -326,7 +332,7 @@ def _ordered(lines: Iterable[BillLine]) -> tuple[BillLine, ...]:
 
 
 def _lines(counts: Counter[tuple[_Part, str]]) -> tuple[BillLine, ...]:
-    """Return a line for each part; ``counts`` are the pieces of parts at each place."""
+    """Return a line for each part. ``counts`` are the pieces by part and the place where they are used."""
     counts_of: defaultdict[_Part, Counter[str]] = defaultdict(Counter)
     for (part, where), quantity in counts.items():
         counts_of[part][where] += quantity
@@ -348,17 +354,18 @@ def _lines(counts: Counter[tuple[_Part, str]]) -> tuple[BillLine, ...]:
 
 
 def _modules(cables: Iterable[CabledLink]) -> Iterator[_CountedPart]:
-    """Yield the transceivers: one in every cage that ends fibers, with as many ports as the cage is broken out into."""
+    """Yield a transceiver for every cage that ends fibers, with as many ports as the cage is broken out into."""
+    # Equal modules share a part. The key: medium, ports of the cage, form factors and PMD.
     parts: dict[tuple[str, int, tuple[str, ...], Pmd], _Part] = {}
     equipped = set()
     for cable in cables:
         if not cable.medium.fiber:
             continue
         for end in (cable.lower, cable.upper):
-            kind = (cable.medium.id, end.ports, end.form_factors, end.pmd)
-            if kind not in parts:
-                parts[kind] = _module(cable.medium, end)
-            part = parts[kind]
+            module_kind = (cable.medium.id, end.ports, end.form_factors, end.pmd)
+            if module_kind not in parts:
+                parts[module_kind] = _module(cable.medium, end)
+            part = parts[module_kind]
             # A cage is equipped once for all links that end in it (breakout).
             if (end.cage, part) not in equipped:
                 equipped.add((end.cage, part))
@@ -382,6 +389,7 @@ _CROSSED = "crossed (TIA-568.3 type B)"
 
 
 def _cable(assembly: Assembly) -> _Part:
+    """Return the part for an assembly: a cable with fixed ends, or fibers for its plugs."""
     medium = assembly.medium
     first, second = assembly.plugs
     if not medium.fiber:
@@ -390,11 +398,12 @@ def _cable(assembly: Assembly) -> _Part:
         description = f"{counted(len(assembly.links), 'link')} that share plugs at both ends"
         return _Part(PartKind.FIBER, f"{medium.fiber} shuffle {first} to {second}", description, assembly.length_m)
     kind = "breakout" if assembly.shape is AssemblyShape.BREAKOUT else "fiber"
-    crossed = _CROSSED if first.startswith("MPO") else "duplex, crossed (A to B)"
-    return _Part(PartKind.FIBER, f"{medium.fiber} {kind} {first} to {second}", crossed, assembly.length_m)
+    polarity = _CROSSED if first.startswith("MPO") else "duplex, crossed (A to B)"
+    return _Part(PartKind.FIBER, f"{medium.fiber} {kind} {first} to {second}", polarity, assembly.length_m)
 
 
 def _mixed_cages(cables: Iterable[CabledLink]) -> Iterator[str]:
+    """Yield a remark if cages would need plugs of several media, with one of these cages as an example."""
     media: dict[DeviceCage, set[str]] = {}
     for cable in cables:
         for end in (cable.lower, cable.upper):
@@ -410,6 +419,7 @@ def _mixed_cages(cables: Iterable[CabledLink]) -> Iterator[str]:
 
 
 def _unbuildable(bought: Iterable[Assembly]) -> Iterator[str]:
+    """Yield a remark if no cable joins the cages of links as designed, with the plugs of one group as an example."""
     # Copper and active optical cables have fixed ends; only loose fibers can be shuffled.
     meshed = [assembly for assembly in bought if assembly.shape is AssemblyShape.SHUFFLE and not assembly.medium.fiber]
     if not meshed:

@@ -40,7 +40,7 @@ class CableLabel(NamedTuple):
 
 
 def cable_labels(fabric: Fabric, catalog: Catalog) -> tuple[CableLabel, ...]:
-    """Return the labels of all plugs in the order of a walk along the racks: by rack, unit from the floor, and port."""
+    """Return the labels of all plugs in the order of a walk along the racks: by rack, rack unit, device and port."""
     rack_order: dict[str, int] = {}
     if fabric.racks is not None:
         rack_order = {name: position for position, name in enumerate(fabric.racks.racks)}
@@ -90,15 +90,15 @@ def _upper_ends(fabric: Fabric, cables: Iterable[CabledLink]) -> tuple[LabelEnd,
 
 
 def _ends(fabric: Fabric, device_ports: Iterable[tuple[str, int]]) -> tuple[LabelEnd, ...]:
-    """Group ports by device."""
+    """Return an end for each device; ``device_ports`` are pairs of a device and the index of one of its ports."""
     ports: dict[str, list[int]] = {}
     for device, port in device_ports:
         ports.setdefault(device, []).append(port)
-    return tuple(_end(fabric, device, numbers) for device, numbers in ports.items())
+    return tuple(_end(fabric, device, indexes) for device, indexes in ports.items())
 
 
-def _end(fabric: Fabric, device: str, numbers: Sequence[int]) -> LabelEnd:
-    ports = [fabric.ports_of[device][number] for number in sorted(numbers)]
+def _end(fabric: Fabric, device: str, port_indexes: Sequence[int]) -> LabelEnd:
+    ports = [fabric.ports_of[device][index] for index in sorted(port_indexes)]
     names = tuple(port.name for port in ports)
     aliases = tuple(port.alias for port in ports if isinstance(port, SwitchPort))
     if fabric.racks is None:

@@ -87,23 +87,23 @@ class Prices(NamedTuple):
 
 
 def read_prices(path: Path) -> Prices:
-    """Return the prices of a file, of parts at least unless it has other numbers; raises RefusedError with all its
-    errors."""
+    """Return the prices and other numbers of a file. Raises RefusedError with all errors of the file."""
     document = read_checked(path, _faults, "file of prices", "currency: EUR")
     places: dict[str, Where] = {}
     of_parts: dict[str, dict[str, Decimal]] = {}
     for key in (_WATTS, _PARTS):
-        listed = document.value.get(key, {})
-        assert isinstance(listed, dict)  # noqa: S101  no fault
-        places.update({part: document.keys[child(key, part)] for part in listed})
+        number_of_part = document.value.get(key, {})
+        assert isinstance(number_of_part, dict)  # noqa: S101  no fault
+        places.update({part: document.keys[child(key, part)] for part in number_of_part})
         # The reader leaves numbers with a point as text, so no price is ever rounded to a binary fraction.
-        of_parts[key] = {part: Decimal(str(number)) for part, number in listed.items()}
+        of_parts[key] = {part: Decimal(str(number)) for part, number in number_of_part.items()}
     terms = {key: Decimal(str(document.value[key])) for key in _TERMS if key in document.value}
     watts = {part: int(number) for part, number in of_parts[_WATTS].items()}
     return Prices(str(document.value["currency"]), of_parts[_PARTS], places, watts, PriceTerms(**terms))
 
 
 def _faults(document: Document, file: str) -> Iterator[Diagnostic]:
+    """Yield an error for each unknown key and each missing or invalid value of a file of prices."""
     for key in document.value:
         if key not in _KEYS:
             fix = f"{suggestion(key, _KEYS)}keys here are {', '.join(_KEYS)}"
@@ -122,20 +122,23 @@ def _faults(document: Document, file: str) -> Iterator[Diagnostic]:
 
 
 def _is_valid(number: Value, term: _Term) -> bool:
+    """Whether a value is a plain decimal number within the limits of a term."""
     if isinstance(number, bool) or not _PRICE.fullmatch(str(number)):
         return False
     return term.least <= Decimal(str(number)) <= term.most
 
 
 def _price_faults(document: Document, start: Where) -> Iterator[Diagnostic]:
-    listed = document.value.get(_PARTS)
+    """Yield an error for each invalid price, or if there are none; ``start`` is the place for a missing key."""
+    # Prices of parts may be left out of a file with other numbers.
     if _PARTS not in document.value and any(key in document.value for key in _TERMS):
         return
-    if not isinstance(listed, dict) or not listed:
+    price_of_part = document.value.get(_PARTS)
+    if not isinstance(price_of_part, dict) or not price_of_part:
         where = document.places.get(_PARTS, start)
         yield error(CODE, "there are no prices", where, fix="list them below `prices:`, as `PART: 1234.50`")
         return
-    for part, price in listed.items():
+    for part, price in price_of_part.items():
         if not _PRICE.fullmatch(str(price)):
             message = f"{part!r} has no price" if price is None else f"`{price}` is not a valid price of {part!r}"
             where = document.places[child(_PARTS, part)]
@@ -145,20 +148,27 @@ def _price_faults(document: Document, start: Where) -> Iterator[Diagnostic]:
 def _watt_faults(document: Document, start: Where) -> Iterator[Diagnostic]:
     if _WATTS not in document.value:
         return
-    listed = document.value[_WATTS]
-    if not isinstance(listed, dict) or not listed:
+    watts_of_part = document.value[_WATTS]
+    if not isinstance(watts_of_part, dict) or not watts_of_part:
         where = document.places.get(_WATTS, start)
         yield error(CODE, "there are no watts", where, fix="list them below `watts:`, as `PART: 850`")
         return
-    for part, number in listed.items():
-        if isinstance(number, bool) or not isinstance(number, int) or not 0 <= number <= _MOST_WATTS:
+    for part, number in watts_of_part.items():
+        if not _are_watts(number):
             where = document.places[child(_WATTS, part)]
             fix = f"write whole watts of one piece, at most {_MOST_WATTS:,}, such as `850`"
             yield error(CODE, f"`{number}` is not a valid power of {part!r}", where, fix=fix)
 
 
+def _are_watts(number: Value) -> bool:
+    # To Python a boolean is an integer.
+    if isinstance(number, bool) or not isinstance(number, int):
+        return False
+    return 0 <= number <= _MOST_WATTS
+
+
 def priced(bill: Bill, prices: Prices, lines: Iterable[BillLine]) -> Bill:
-    """Return the bill with prices; raises RefusedError for a price whose part is in none of ``lines``.
+    """Return the bill with prices. Raises RefusedError if the part of a price is in none of ``lines``.
 
     ``lines`` may be more than those of ``bill``, for example those of all phases.
     """
@@ -179,7 +189,7 @@ def part_names(lines: Iterable[BillLine]) -> Collection[str]:
 
 
 def with_prices(bill: Bill, prices: Prices) -> Bill:
-    """Return the bill with the prices of its parts; those of other parts are left alone."""
+    """Return the bill with the prices and watts of its parts; those of other parts in the file have no effect."""
     lines = []
     for line in bill.lines:
         watts = prices.watts.get(line.part, line.max_power_w)
@@ -195,10 +205,13 @@ def _names(line: BillLine) -> tuple[str, ...]:
 
 
 def _price(line: BillLine, prices: Prices) -> Decimal | None:
+    """Return the price of one piece of a part, None if the file has none."""
     return next((prices.of[name] for name in _names(line) if name in prices.of), None)
 
 
 def _unknown(part: str, where: Where, names: Collection[str]) -> Diagnostic:
-    near = get_close_matches(part, names, n=1, cutoff=0.5)
-    fix = f"did you mean `{near[0]}`?" if near else "name a part as the bill of materials prints it"
+    similar_names = get_close_matches(part, names, n=1, cutoff=0.5)
+    fix = "name a part as the bill of materials prints it"
+    if similar_names:
+        fix = f"did you mean `{similar_names[0]}`?"
     return error(CODE, f"the bill has no part `{part}`", where, fix=fix)

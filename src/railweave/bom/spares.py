@@ -31,15 +31,16 @@ Spares = Mapping[PartKind, SpareRule]
 
 
 def read_spares(rules: Iterable[str]) -> Spares:
-    """Parse rules such as ``5``, ``module=5`` or ``switch=+1``: percent or pieces, for all kinds of parts or for one.
+    """Return the rule for each kind of part from texts such as ``5``, ``module=5`` or ``switch=+1``.
 
-    A rule for one kind takes precedence. Raises UsageError for anything else.
+    A number is a percentage, one after ``+`` counts pieces. The rule of a kind takes precedence over that of all kinds.
+    Raises UsageError for an invalid text or an unknown kind.
     """
     for_all: SpareRule | None = None
     for_kind: dict[PartKind, SpareRule] = {}
     kinds = [kind.value for kind in PartKind]
-    for text in rules:
-        kind, rule = _read_rule(text)
+    for rule_text in rules:
+        kind, rule = _read_rule(rule_text)
         if kind is None:
             for_all = rule
         elif kind in kinds:
@@ -52,7 +53,7 @@ def read_spares(rules: Iterable[str]) -> Spares:
 
 
 def _read_rule(text: str) -> tuple[str | None, SpareRule]:
-    """Return the kind that a rule names, None for all kinds, and the rule."""
+    """Return the kind that a rule is for, None for all kinds, and the rule; raises UsageError for an invalid text."""
     match = _RULE.fullmatch(text)
     if match is not None:
         percent = Decimal(match["percent"] or 0)

@@ -80,7 +80,7 @@ def _power_w(racks: RackLayout) -> int | None:
 
 
 def _rack_pairs(racks: RackLayout, trunked_bill: Trunked) -> tuple[RackPair, ...]:
-    """Return the pairs of racks that cables or trunks join, in the order of the racks."""
+    """Return the pairs of racks that cables or trunks join, with their cables, in the order of the racks."""
     cables: Counter[tuple[str, str]] = Counter()
     longest_m: dict[tuple[str, str], int] = {}
     for assembly in trunked_bill.single:

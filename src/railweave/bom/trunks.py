@@ -64,7 +64,10 @@ class _Route(NamedTuple):
 
 
 def trunked(racks: RackLayout | None, bought: Iterable[Assembly]) -> Trunked:
-    """Split the cables into those that stay single and those that trunks replace; all stay if the intent has none."""
+    """Return the cables that stay single, and the parts and trunks that replace the others.
+
+    All cables stay single if the intent has no racks or no trunks.
+    """
     if racks is None or racks.trunks is None:
         return Trunked(list(bought), [], [])
     single: list[Assembly] = []
@@ -103,6 +106,7 @@ def _route(racks: RackLayout, assembly: Assembly) -> _Route | None:
 
 
 def _parts(trunks: Trunks, route: _Route, run: TrunkRun, connectors: int, links: int) -> Iterator[TrunkPart]:
+    """Yield the trunks, patch cords and cassettes for the links of a route, which take ``connectors`` of the trunks."""
     where = route.where
     cord = f"{route.fiber} patch cord {route.plug} to {route.plug}"
     if not route.is_duplex:
