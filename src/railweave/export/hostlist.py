@@ -15,7 +15,7 @@ _MOST_NAMES = 1 << 20
 
 
 def hostlist(names: Iterable[str]) -> str:
-    """Return names as one list: ``gpu[1-16,20]``; names without a number at their end are written out at the end."""
+    """Return names as one list: ``gpu[1-16,20]``. Names that do not end with a number follow, written out."""
     numbers_by_prefix: dict[str, list[int]] = {}
     unnumbered = []
     for name in names:
@@ -31,21 +31,22 @@ def hostlist(names: Iterable[str]) -> str:
 
 
 def hostlist_parts(names: Iterable[str]) -> list[str]:
-    """Return the list in pieces without a comma outside of brackets, for consumers that take a list of them."""
+    """Return the list of ``hostlist`` as its parts, such as ``gpu[1-16,20]``, for consumers that take a list."""
     return _NAMES.findall(hostlist(names))
 
 
 def _bracketed(prefix: str, numbers: list[int]) -> str:
+    """Return names that differ in their number, which are sorted, as one: ``gpu[1-16,20]``."""
     if len(numbers) == 1:
         return f"{prefix}{numbers[0]}"
     ranges = []
-    first = last = numbers[0]
+    first = numbers[0]
+    last = first
     for number in numbers[1:]:
-        if number == last + 1:
-            last = number
-            continue
-        ranges.append(_range(first, last))
-        first = last = number
+        if number != last + 1:
+            ranges.append(_range(first, last))
+            first = number
+        last = number
     ranges.append(_range(first, last))
     return f"{prefix}[{','.join(ranges)}]"
 
@@ -74,7 +75,10 @@ def expanded(text: str) -> list[str]:
 
 
 def _numbered(prefix: str, ranges: str) -> Iterator[str]:
-    """Yield the names of the ranges in brackets, such as ``1-16,20``."""
+    """Yield the names of the ranges in brackets, such as ``1-16,20``.
+
+    Raises ValueError for an invalid range, or one with too many names.
+    """
     for part in ranges.split(","):
         first, _, last = part.partition("-")
         if not last:

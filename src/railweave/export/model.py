@@ -77,7 +77,10 @@ class ExportSource:
         return f"{name}{self.options.node_suffix}"
 
     def settings(self, fabric: Fabric, host: Host) -> NodeSettings:
-        """Return the settings of a node in a fabric; computed once, because several formats need those of all nodes."""
+        """Return the settings of a node in a fabric.
+
+        They are computed once, because several formats need those of all nodes.
+        """
         key = fabric.name, host.name
         if key not in self._settings:
             self._settings[key] = node_of(fabric, host)
@@ -89,7 +92,7 @@ class ExportSource:
 
     @cached_property
     def label_keys(self) -> tuple[str, ...]:
-        """Return the key of each tier's label from the nodes up; raises RefusedError for keys that do not fit."""
+        """Return the key of each tier's label from the nodes up; raises RefusedError for invalid or too few keys."""
         keys = self.options.label_keys
         tiers = max(self.topology.tiers, 1)
         if len(keys) == 1 and TIER in keys[0]:
@@ -99,12 +102,15 @@ class ExportSource:
 
 
 def _key_faults(keys: tuple[str, ...], tiers: int) -> Iterator[Diagnostic]:
+    """Yield an error for each invalid key of a label, and one if keys are repeated or too few for the tiers."""
     for key in keys:
         fault = key_fault(key)
         if fault:
             yield error("RW950", f"label key {key!r}: {fault}", fix="give another key with --label-key")
-    if len(keys) < tiers or len(set(keys)) < len(keys):
-        message = f"{len(set(keys))} label keys for {tiers} tiers"
+    key_count = len(set(keys))
+    has_duplicates = key_count < len(keys)
+    if has_duplicates or len(keys) < tiers:
+        message = f"{key_count} label keys for {tiers} tiers"
         fix = f"give --label-key once with `{TIER}` in it, or once for each tier from the nodes up"
         yield error("RW951", message, fix=fix)
 
@@ -152,7 +158,7 @@ def demand(diagnostics: Iterable[Diagnostic]) -> None:
 
 
 def kubernetes_nodes(source: ExportSource) -> Iterator[Diagnostic]:
-    """Yield the names of nodes and of the namespace that Kubernetes refuses."""
+    """Yield an error for each name of a node that Kubernetes refuses."""
     nodes = [source.node(host.name) for fabric in source.fabrics for host in fabric.hosts]
     fix = "give another --node-suffix, or rename the entry in `nodes`"
     yield from name_faults(nodes, SUBDOMAIN, "node", source.top, fix)

@@ -75,7 +75,10 @@ def name_faults(names: Iterable[str], rule: NameRule, what: str, where: Where, f
 
 
 def key_fault(key: str) -> str:
-    """Return what is wrong with a label's key: an optional DNS prefix and a name of at most 63 characters."""
+    """Return what is wrong with a label's key, empty for an accepted one.
+
+    A key is a name of at most 63 characters, which may have a DNS name and a slash in front.
+    """
     prefix, slash, name = key.rpartition("/")
     if slash:
         prefix_fault = SUBDOMAIN.fault(prefix)
@@ -89,7 +92,7 @@ def key_fault(key: str) -> str:
 
 
 def label_value(name: str) -> str:
-    """Return a name as a label value: a longer one than 63 characters as ``x`` and the hash that topograph writes."""
+    """Return a name as a label value; one of more than 63 characters becomes ``x`` and its hash, as in topograph."""
     if len(name) <= MOST_LABEL:
         return name
     return f"x{fnv_1a(name):x}"
@@ -104,7 +107,7 @@ def fnv_1a(text: str) -> int:
 
 
 def collisions(names: Iterable[tuple[str, str]], what: str, where: Where, fix: str) -> Iterator[Diagnostic]:
-    """Yield an error for each two names that are written as one; ``names`` are (name, as written)."""
+    """Yield an error for each name that is written as an earlier one is; ``names`` are pairs (name, as written)."""
     first_names: dict[str, str] = {}
     for name, written in names:
         first_name = first_names.setdefault(written, name)

@@ -41,7 +41,7 @@ def _kinds_of(source: ExportSource, fabric: Fabric) -> Iterator[NodeKind]:
 
 
 def kind_labels(source: ExportSource) -> dict[str, str]:
-    """Return the kind of each node where templates select nodes by it: where the intent has several entries."""
+    """Return the kind of each node; empty if all nodes are of one, when no template selects nodes by it."""
     kinds = {host.name: host.kind for fabric in source.fabrics for host in fabric.hosts}
     if len(set(kinds.values())) < 2:
         return {}

@@ -81,12 +81,10 @@ class ClusterTopology:
 
 
 def cluster_topology(fabrics: Sequence[Fabric], out_of_service: Mapping[str, str]) -> ClusterTopology:
-    """Return the topology of the nodes of several fabrics, each node in the first that its collectives use.
+    """Return the topology of the nodes of several fabrics.
 
-    Args:
-        fabrics: The fabrics of an intent; a node in several of them belongs to one tree.
-        out_of_service: Switches that forward nothing, with the reason in words: ``is drained``.
-
+    A node in several of the ``fabrics`` belongs to the tree of one: the first that its collectives use.
+    ``out_of_service`` are switches that forward nothing, with the reason in words: ``is drained``.
     """
     roots: list[TopologyGroup] = []
     left_out: dict[str, str] = {}
@@ -101,7 +99,7 @@ def cluster_topology(fabrics: Sequence[Fabric], out_of_service: Mapping[str, str
 
 
 def _belongs(host: Host, fabric: Fabric, fabrics: Sequence[Fabric]) -> bool:
-    """Tell whether a node's tree is that of ``fabric``: the one of its collectives, else the first that has it."""
+    """Tell whether a node belongs to the tree of ``fabric``: the first of its collectives, else the first with it."""
     fabrics_of_host = [candidate for candidate in fabrics if host.name in candidate.host_of]
     for candidate in fabrics_of_host:
         if candidate.host_of[host.name].runs_nccl:
@@ -119,21 +117,21 @@ class _FabricTree:
         self.left_out: dict[str, str] = {}
 
     def roots(self, hosts: Sequence[Host]) -> list[TopologyGroup]:
-        """Return the groups that no other one holds; the nodes that are in none are added to ``left_out``."""
-        separate = []
+        """Return the groups that are in no other group; the nodes that are in no group are added to ``left_out``."""
+        separate_groups = []
         groups = self._lowest(hosts)
         for tier in range(1, len(self._fabric.tiers)):
-            connected = []
+            connected_groups = []
             for group in groups:
                 if self._reaches(group, tier):
-                    connected.append(group)
+                    connected_groups.append(group)
                 else:
-                    separate.append(group)
-            groups = self._joined(connected, tier)
-        return [*groups, *separate]
+                    separate_groups.append(group)
+            groups = self._joined(connected_groups, tier)
+        return [*groups, *separate_groups]
 
     def _lowest(self, hosts: Sequence[Host]) -> list[TopologyGroup]:
-        """Return the groups of tier 0: the nodes of each stripe."""
+        """Return the groups of tier 0: the nodes of each stripe, without those that are cut off."""
         hosts_by_stripe: dict[int, list[Host]] = {}
         for host in hosts:
             why = self._cut_off(host)

@@ -21,7 +21,7 @@ _NODE = "Node"
 def check_file(source: ExportSource, path: Path, text: str) -> tuple[Diagnostic, ...]:
     """Return every difference between a file of a consumer and the intent, errors first.
 
-    Raises RefusedError where the file is of no kind that can be compared.
+    Raises RefusedError for a file that cannot be compared or has an invalid host list.
     """
     try:
         if is_slurm_conf(text):
@@ -37,20 +37,20 @@ def check_file(source: ExportSource, path: Path, text: str) -> tuple[Diagnostic,
 
 
 def _compare(source: ExportSource, path: Path, documents: list[PlacedValue]) -> Iterator[Diagnostic]:
-    """Yield the differences of the objects of Kubernetes by their kind."""
+    """Yield the differences of Kubernetes objects, kind by kind; raises RefusedError if no object can be compared."""
     objects: dict[str, list[PlacedValue]] = {}
     for document in documents:
         # `kubectl get -o yaml` prints several objects as one document, a list of items.
         for entry in document.items("items") or [document]:
             objects.setdefault(entry.text("kind"), []).append(entry)
     known_kinds = [_NODE, NIC_TEMPLATE, *_BY_KIND]
-    compared = objects.keys() & set(known_kinds)
-    if not compared:
+    compared_kinds = objects.keys() & set(known_kinds)
+    if not compared_kinds:
         kinds = either(known_kinds)
         message = "nothing in it can be compared with the intent"
         fix = f"give a topology.conf or topology.yaml of Slurm, or objects of kind {kinds}"
         raise RefusedError([error("RW954", message, Where(str(path), 1, 1), fix=fix)])
-    for kind in sorted(compared):
+    for kind in sorted(compared_kinds):
         if kind == _NODE:
             yield from compare_nodes(source, objects[kind])
         elif kind == NIC_TEMPLATE:

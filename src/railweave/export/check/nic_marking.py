@@ -43,7 +43,10 @@ class _Setting(NamedTuple):
 
 
 def compare_templates(source: ExportSource, templates: Sequence[PlacedValue]) -> Iterator[Diagnostic]:
-    """Yield each setting of marking, PFC, ECN and cable length that contradicts the switches."""
+    """Yield a diagnostic for each setting of marking, PFC, ECN and cable length that contradicts the switches.
+
+    A template that selects no NIC and a kind of nodes that no template selects have one, too.
+    """
     kinds = managed_kinds(source)
     for template in templates:
         selected = [managed for managed in kinds if _selects(template, managed.kind)]
@@ -60,7 +63,7 @@ def compare_templates(source: ExportSource, templates: Sequence[PlacedValue]) ->
 
 
 def _selects(template: PlacedValue, kind: NodeKind) -> bool:
-    """Tell whether a template selects NICs of a kind of nodes: by their type, the kind's label and PCI addresses."""
+    """Tell whether a template selects NICs of a kind of nodes: by NIC type, label of the kind and PCI addresses."""
     selector = template.at("spec", "nicSelector")
     if selector is None or selector.text("nicType") != NIC_TYPES[kind.host.nic_model]:
         return False
@@ -111,7 +114,7 @@ def _settings(managed: ManagedKind, qos: Mapping[str, object], release: str) -> 
 
 
 def _class_path(kind: NodeKind, role: ClassRole) -> str:
-    """Return the path of the class of a role that has a DSCP of its own."""
+    """Return the path of the first traffic class of a role with a DSCP, or that of all classes if there is none."""
     for number, traffic in enumerate(kind.fabric.policies.classes):
         if traffic.role is role and traffic.dscp:
             return f"traffic_classes[{number}]"
@@ -119,8 +122,9 @@ def _class_path(kind: NodeKind, role: ClassRole) -> str:
 
 
 def _stated(source: ExportSource, kind: NodeKind, path: str) -> str:
-    """Return where the intent states a value; a default has no place of its own."""
+    """Return the place and the path of a value in the intent, as text."""
     where = source.where(kind.fabric, path)
+    # A default has no place of its own, only the start of the file.
     if (where.line, where.column) == (1, 1):
         return f"{where.file}, by default of {path}"
     return f"{where}, {path}"
@@ -151,7 +155,7 @@ def _compare_setting(
 def _compare_firmware(
     source: ExportSource, kind: NodeKind, template: PlacedValue, intended: Sequence[Mapping[str, str]]
 ) -> Iterator[Diagnostic]:
-    """Yield firmware settings that the template or the operator's own defaults set to another value."""
+    """Yield an error for each firmware setting that the template, or else the operator's default, sets differently."""
     entries = {entry.text("name"): entry for entry in template.items("spec", "template", "rawNvConfig")}
     where = _stated(source, kind, _class_path(kind, ClassRole.CNP))
     for setting in intended:

@@ -21,7 +21,7 @@ def _fix(form: str) -> str:
 
 
 def compare_objects(source: ExportSource, form: ExportFormat, objects: Sequence[PlacedValue]) -> Iterator[Diagnostic]:
-    """Yield each difference between the objects of one kind and those of the intent."""
+    """Yield a diagnostic for each difference between the objects of one kind and those of the intent."""
     intended = {entry["metadata"]["name"]: entry for entry in form.objects(source)}
     # Two single objects are compared even if they have different names.
     are_single = len(intended) == len(objects) == 1
@@ -82,18 +82,22 @@ def _list_differences(
 
 
 def _named_lists(intended: list[Any], actual: PlacedValue, path: str, where: Where, fix: str) -> Iterator[Diagnostic]:
-    members = {_name(member): member for member in actual.items()}
-    values = {_intended_name(value): value for value in intended}
-    for name, value in values.items():
-        if name in members:
-            yield from _differences(value, members[name], f"{path}[{name}]", where, fix)
-    yield from _membership(list(values), members, actual, f"{path} ({where})", fix)
+    """Yield the differences of a list whose members have names, by which they are compared."""
+    member_of_name = {_name(member): member for member in actual.items()}
+    intended_of_name = {_intended_name(value): value for value in intended}
+    for name, value in intended_of_name.items():
+        if name in member_of_name:
+            yield from _differences(value, member_of_name[name], f"{path}[{name}]", where, fix)
+    yield from _membership(list(intended_of_name), member_of_name, actual, f"{path} ({where})", fix)
 
 
 def _membership(
     intended: list[str], members: Mapping[str, PlacedValue], actual: PlacedValue, path: str, fix: str
 ) -> Iterator[Diagnostic]:
-    """Yield the members of a list that are missing, and those that the intent does not have."""
+    """Yield an error for the missing members of a list, and one for each that the intent does not have.
+
+    ``members`` are the members of the list ``actual`` by name or text, as are those ``intended``.
+    """
     missing = [name for name in intended if name not in members]
     if missing:
         yield error("RW953", f"{path}: {compact(missing)} of the intent missing", actual.where, fix=fix)
@@ -129,7 +133,10 @@ def _shown(value: Any) -> str:
 
 
 def compare_nodes(source: ExportSource, nodes: Sequence[PlacedValue]) -> Iterator[Diagnostic]:
-    """Yield each label of a tier that differs from the intent; nodes of the cluster without such labels are its own."""
+    """Yield an error for each label of a tier that differs from the intent, and one for nodes that are missing.
+
+    Other nodes of the cluster may have no such label.
+    """
     intended = node_labels(source)
     names = set()
     for node in nodes:
@@ -143,6 +150,7 @@ def compare_nodes(source: ExportSource, nodes: Sequence[PlacedValue]) -> Iterato
 
 
 def _labels(source: ExportSource, name: str, node: PlacedValue, intended: Mapping[str, str]) -> Iterator[Diagnostic]:
+    """Yield an error for each label of a tier that a node lacks, or that has another value than ``intended``."""
     for key in source.label_keys:
         label = node.at("metadata", "labels", key)
         if label is None and key in intended:

@@ -21,25 +21,25 @@ class PlacedValue(NamedTuple):
     where: Where
 
     def at(self, *path: str) -> "PlacedValue | None":
-        """Return a member by keys, None if it is missing."""
-        place: PlacedValue | None = self
+        """Return the member at a path of keys, None if it is missing."""
+        member: PlacedValue | None = self
         for key in path:
-            if place is None or not isinstance(place.value, Mapping):
+            if member is None or not isinstance(member.value, Mapping):
                 return None
-            place = place.value.get(key)
-        return place
+            member = member.value.get(key)
+        return member
 
     def text(self, *path: str) -> str:
-        """Return a scalar member as text, empty if it is missing or another value."""
+        """Return a scalar member as text; empty if it is missing, null, a mapping or a list."""
         member = self.at(*path)
-        if member is None or isinstance(member.value, Mapping | list) or member.value is None:
+        if member is None or member.value is None or isinstance(member.value, Mapping | list):
             return ""
         if isinstance(member.value, bool):
             return str(member.value).lower()
         return str(member.value)
 
     def items(self, *path: str) -> list["PlacedValue"]:
-        """Return the members of a list, none if it is missing."""
+        """Return the members of a list; empty if it is missing or another value."""
         member = self.at(*path)
         if member is None or not isinstance(member.value, list):
             return []
@@ -47,9 +47,9 @@ class PlacedValue(NamedTuple):
 
 
 def placed_documents(path: Path, text: str) -> Iterator[PlacedValue]:
-    """Yield the documents of a file with the places of their values; raises RefusedError where it is not YAML.
+    """Yield the documents of a YAML or JSON file with the places of their values.
 
-    JSON is YAML too.
+    Raises RefusedError if the text is not YAML, of which JSON is a part, or nested too deeply.
     """
     try:
         for node in yaml.compose_all(text, Loader=_LOADER):
@@ -67,6 +67,7 @@ def placed_documents(path: Path, text: str) -> Iterator[PlacedValue]:
 
 
 def _placed(node: Any, file: str, depth: int) -> PlacedValue:
+    """Return a node of YAML with its members as values with their places; raises RefusedError beyond a depth."""
     where = Where(file, node.start_mark.line + 1, node.start_mark.column + 1)
     if depth > _MOST_DEPTH:
         fix = "give a file of Kubernetes objects or of Slurm"
@@ -82,7 +83,7 @@ def _placed(node: Any, file: str, depth: int) -> PlacedValue:
 
 
 def _scalar(node: Any) -> Any:
-    # Quoted texts and plain ones that YAML takes for a text stay as they are.
+    """Return the value of a scalar node: an integer, a boolean, None, or its text for any other type."""
     if node.tag.endswith(":int"):
         try:
             return int(node.value)

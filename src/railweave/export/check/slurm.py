@@ -72,7 +72,7 @@ def yaml_groups(document: PlacedValue) -> Iterator[tuple[SlurmGroup, ...]]:
 
 
 def compare_groups(source: ExportSource, groups: tuple[SlurmGroup, ...]) -> Iterator[Diagnostic]:
-    """Yield each difference between the groups of one topology of a file and those of the intent."""
+    """Yield an error for each difference between the groups of one topology of a file and those of the intent."""
     group_of: dict[str, SlurmGroup] = {}
     for group in groups:
         for node in group.nodes:
@@ -93,7 +93,10 @@ def _nodes(
     group_of: Mapping[str, SlurmGroup],
     intended: Mapping[str, str],
 ) -> Iterator[Diagnostic]:
-    """Yield nodes that one side has and the other does not."""
+    """Yield an error for the nodes of each group that the intent does not export, and one for those that are missing.
+
+    ``group_of`` has the groups of nodes in the file, ``intended`` the names of their groups in the intent.
+    """
     unknown_nodes: dict[str, list[str]] = {}
     for node, group in group_of.items():
         if node not in intended:
@@ -110,7 +113,10 @@ def _nodes(
 
 
 def _lowest(source: ExportSource, groups: tuple[SlurmGroup, ...], intended: Mapping[str, str]) -> Iterator[Diagnostic]:
-    """Yield groups that join nodes of different leaves, and leaves whose nodes are in several groups."""
+    """Yield an error for each group that joins nodes of several groups of the intent, then for each that is split.
+
+    ``intended`` has the names of the lowest groups of the intent by node.
+    """
     groups_by_intended: dict[str, list[SlurmGroup]] = {}
     for group in groups:
         nodes_by_intended: dict[str, list[str]] = {}
@@ -135,7 +141,7 @@ def _split(source: ExportSource, name: str, groups: list[SlurmGroup]) -> Diagnos
 
 
 def _upper(source: ExportSource, groups: tuple[SlurmGroup, ...]) -> Iterator[Diagnostic]:
-    """Yield switches above the lowest whose nodes no tier of the intent joins."""
+    """Yield an error for each switch above others if no tier of the intent joins just the nodes below it."""
     by_name = {group.name: group for group in groups}
     intended = {frozenset(map(source.node, group.all_nodes)) for group in source.topology.groups}
     for group in groups:

@@ -38,7 +38,7 @@ def _refused_names(source: ExportSource, pools: list[dict[str, Any]]) -> Iterato
 
 
 def _objects(source: ExportSource) -> Iterator[dict[str, Any]]:
-    """Yield the pools of every fabric: by interface, address family, and what its routes reach."""
+    """Yield the pools of every fabric, one for each interface, IP version and set of networks that it reaches."""
     for fabric in source.fabrics:
         addressing = fabric.policies.addressing
         cidr_of = {4: addressing.hosts, 6: addressing.hosts_ipv6}
@@ -81,7 +81,10 @@ def _suffix(version: int) -> str:
 
 
 def _unique(name: str, name_counts: dict[str, int]) -> str:
-    """Return a name for a pool, and count it: interfaces of one name that reach different networks have own pools."""
+    """Return ``name``, with a number behind it if it was returned before; ``name_counts`` are updated.
+
+    Interfaces of one name that reach different networks have pools of their own.
+    """
     name_counts[name] = name_counts.get(name, 0) + 1
     if name_counts[name] == 1:
         return name
@@ -99,7 +102,7 @@ def _allocation(node: str, version: int, address: RailAddress) -> dict[str, str]
 def _pool(
     source: ExportSource, name: str, cidr: Pool | None, reached: tuple[Pool, ...], allocations: list[dict[str, str]]
 ) -> dict[str, Any]:
-    # All prefixes of a pool have the same length.
+    # All prefixes of a pool have the same length: it has one IP version.
     _, _, length = allocations[0]["prefix"].rpartition("/")
     names = [allocation["nodeName"] for allocation in allocations]
     expression = {"key": _HOSTNAME, "operator": "In", "values": names}

@@ -43,7 +43,7 @@ def has_rich_fields(release: str) -> bool:
 
 def _write(source: ExportSource) -> str:
     managed = managed_kinds(source)
-    demand(_nothing_to_do(source, managed))
+    demand(_nothing_managed(source, managed))
     objects = list(nic_templates(source, managed))
     namespace = [source.options.namespace]
     refused = name_faults(namespace, DNS_LABEL, "namespace", source.top, "give another --namespace")
@@ -62,7 +62,7 @@ class ManagedKind(NamedTuple):
 
 
 def managed_kinds(source: ExportSource) -> list[ManagedKind]:
-    """Return the kinds of nodes with NVIDIA's NICs in a fabric that carries RDMA."""
+    """Return the kinds of nodes with NVIDIA's NICs in fabrics that carry RDMA, each with its marking."""
     managed = []
     for kind in node_kinds(source):
         marking = kind.settings.marking
@@ -71,7 +71,8 @@ def managed_kinds(source: ExportSource) -> list[ManagedKind]:
     return managed
 
 
-def _nothing_to_do(source: ExportSource, managed: list[ManagedKind]) -> Iterator[Diagnostic]:
+def _nothing_managed(source: ExportSource, managed: list[ManagedKind]) -> Iterator[Diagnostic]:
+    """Yield an error if the operator configures no NIC of the intent."""
     if managed:
         return
     models = sorted({kind.host.nic_model or "unknown" for kind in node_kinds(source)})
@@ -84,7 +85,7 @@ def _nothing_to_do(source: ExportSource, managed: list[ManagedKind]) -> Iterator
 
 
 def nic_templates(source: ExportSource, kinds: Iterable[ManagedKind]) -> Iterator[dict[str, Any]]:
-    """Yield a template for each kind of node and fabric; of several with the same settings only the first."""
+    """Yield a template for each kind of node and fabric; those that repeat the settings of another are left out."""
     specs = set()
     for kind, marking in kinds:
         template = _template(source, kind, marking)
@@ -95,6 +96,7 @@ def nic_templates(source: ExportSource, kinds: Iterable[ManagedKind]) -> Iterato
 
 
 def _template(source: ExportSource, kind: NodeKind, marking: NicMarking) -> dict[str, Any]:
+    """Return the template for a kind of nodes, which selects NICs by type, and by PCI address where it is known."""
     nic = kind.host.nic_model
     selector: dict[str, Any] = {"nicType": NIC_TYPES[nic]}
     # The operator takes a NIC by the address of any of its ports: that of its first one is enough.
@@ -138,10 +140,12 @@ def roce(marking: NicMarking, cable_m: int, release: str) -> dict[str, Any]:
 
 
 def _firmware(marking: NicMarking, kind: NodeKind) -> Iterator[dict[str, str]]:
+    """Yield the firmware settings of a marking, each for every port of a NIC."""
     pack = load_catalog().vendor_pack(_VENDOR)
     ports = max(port.port for port in kind.host.ports) + 1
     for setting in filled_firmware(pack, marking):
         name, _, value = setting.partition("=")
+        # The template sets it as `linkType`.
         if name.startswith(_LINK_TYPE):
             continue
         for port in range(1, ports + 1):

@@ -41,7 +41,7 @@ def _refused_names(source: ExportSource, kinds: tuple[NodeKind, ...]) -> Iterato
 
 
 def _faults(source: ExportSource, kind: NodeKind) -> Iterator[Diagnostic]:
-    """Yield that addresses are missing, or that the operator would give other names than the intent."""
+    """Yield an error if PCI addresses are missing, or if the operator would give interfaces other names."""
     where = source.where(kind.fabric, "nodes")
     missing = [port.name for port in kind.host.ports if not port.pci]
     if missing:
@@ -49,15 +49,15 @@ def _faults(source: ExportSource, kind: NodeKind) -> Iterator[Diagnostic]:
         yield error("RW952", message, where, fix="state `nics.pci_addresses`, one for each NIC")
         return
     intended = [port.name for port in kind.host.ports]
-    given = list(_operator_names(kind))
-    if given != intended:
-        message = f"the operator would name the interfaces of {kind.name!r} {', '.join(given)}: the intent names them"
+    names = list(_operator_names(kind))
+    if names != intended:
+        message = f"the operator would name the interfaces of {kind.name!r} {', '.join(names)}: the intent names them"
         fix = "put whole NICs, from the first one of the node on, into one fabric"
         yield error("RW952", f"{message} {', '.join(intended)}", where, fix=fix)
 
 
-def _functions(kind: NodeKind) -> dict[int, list[HostPort]]:
-    """Return the ports of each NIC."""
+def _ports_by_nic(kind: NodeKind) -> dict[int, list[HostPort]]:
+    """Return the ports of each NIC by its number; each port is a function of the NIC."""
     ports_of_nic: dict[int, list[HostPort]] = {}
     for port in kind.host.ports:
         ports_of_nic.setdefault(port.nic, []).append(port)
@@ -65,27 +65,29 @@ def _functions(kind: NodeKind) -> dict[int, list[HostPort]]:
 
 
 def _prefix(kind: NodeKind) -> str:
-    if len(_functions(kind)[kind.host.ports[0].nic]) == 1:
+    """Return the pattern of the operator for the names of interfaces, with the port if NICs have several."""
+    if len(_ports_by_nic(kind)[kind.host.ports[0].nic]) == 1:
         return f"{kind.fabric.interfaces}{_NIC}"
     return f"{kind.fabric.interfaces}{_NIC}p{_PORT}"
 
 
 def _operator_names(kind: NodeKind) -> Iterator[str]:
     """Yield the names that the operator would give, in the order of the ports."""
-    for nic, ports in enumerate(_functions(kind).values()):
-        for place in range(len(ports)):
-            yield _prefix(kind).replace(_NIC, str(nic)).replace(_PORT, str(place))
+    # It counts NICs, and the ports of each, from 0.
+    for nic_index, ports in enumerate(_ports_by_nic(kind).values()):
+        for port_index in range(len(ports)):
+            yield _prefix(kind).replace(_NIC, str(nic_index)).replace(_PORT, str(port_index))
 
 
 def _template(source: ExportSource, kind: NodeKind) -> dict[str, Any]:
     """Return the template of a kind of nodes in one fabric."""
-    ports_of_nic = _functions(kind)
-    functions = len(ports_of_nic[kind.host.ports[0].nic])
+    ports_by_nic = _ports_by_nic(kind)
+    functions = len(ports_by_nic[kind.host.ports[0].nic])
     # A list for each rail; with several functions one for each NIC.
     addresses: dict[int, list[str]] = {}
-    for nic, ports in ports_of_nic.items():
-        list_number = ports[0].rail if functions == 1 else nic
-        addresses.setdefault(list_number, []).append(ports[0].pci)
+    for nic, ports in ports_by_nic.items():
+        rail_or_nic = ports[0].rail if functions == 1 else nic
+        addresses.setdefault(rail_or_nic, []).append(ports[0].pci)
     return {
         "apiVersion": "configuration.net.nvidia.com/v1alpha1",
         "kind": "NicInterfaceNameTemplate",

@@ -18,14 +18,14 @@ _SHORTEN = "shorten the name of the fabric in the intent"
 
 
 def label_faults(source: ExportSource) -> Iterator[Diagnostic]:
-    """Yield values of labels that Kubernetes refuses, and names that shortening makes equal."""
+    """Yield an error for each value of a label that Kubernetes refuses, and for names that shortening makes equal."""
     values = [(group.name, label_value(group.name)) for group in source.topology.groups]
     yield from name_faults((value for _, value in values), LABEL_VALUE, "label", source.top, _SHORTEN)
     yield from collisions(values, "the groups", source.top, _SHORTEN)
 
 
 def node_labels(source: ExportSource) -> Mapping[str, Mapping[str, str]]:
-    """Return the labels of every node by its name for consumers; none of a node that is left out."""
+    """Return the labels of every node by the name that consumers know; a node that is left out has no tier's label."""
     keys = source.label_keys
     kinds = kind_labels(source)
     labels: dict[str, dict[str, str]] = {}

@@ -13,7 +13,7 @@ _ABOUT = "topology.conf of Slurm 23.11 or newer, for `TopologyPlugin=topology/bl
 
 
 def block_sizes(topology: ClusterTopology) -> list[int]:
-    """Return the block sizes: nodes of the smallest stripe, and its doubles up to the number of blocks."""
+    """Return the block sizes in nodes: that of the smallest stripe, doubled as long as there are blocks to fill it."""
     base = min((len(group.nodes) for group in topology.lowest), default=0)
     if not base:
         return []

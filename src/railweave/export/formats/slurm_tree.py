@@ -15,7 +15,7 @@ _ABOUT = "topology.conf of Slurm, for `TopologyPlugin=topology/tree` in slurm.co
 
 
 def slurm_names(source: ExportSource) -> Iterator[Diagnostic]:
-    """Yield the names of switches and nodes that Slurm refuses."""
+    """Yield an error for each name of a node or switch that Slurm refuses."""
     nodes = [source.node(name) for group in source.topology.lowest for name in group.nodes]
     fix = "give a shorter --node-suffix, or rename the entry in `nodes`"
     yield from name_faults(nodes, SLURM, "node", source.top, fix)
