@@ -52,6 +52,7 @@ def alertmanager_text(policy: TelemetryPolicy) -> str:
 
 
 def _inhibition(source: AlertRule, targets: list[str], *equal: str) -> dict[str, Any]:
+    """Return the rule by which ``source`` inhibits alerts that match ``targets`` and have ``equal`` labels."""
     return {
         "source_matchers": [f'rule="{source.code}"'],
         "target_matchers": targets,

@@ -28,22 +28,26 @@ class MonitoredFabric(NamedTuple):
 
 
 def alert_changes(before: MonitoredFabric, after: MonitoredFabric) -> tuple[AlertChange, ...]:
-    """Return the alerts that change, by the order of their codes; empty where all stay as they are."""
-    changes = list(_by_interval(before.fabric, after.fabric))
+    """Return a change of all alerts if the interval of scrapes changes, then the changes of each alert by its code.
+
+    An alert with several changed thresholds has a change for each; empty if all alerts stay the same.
+    """
+    changes = list(_interval_change(before.fabric, after.fabric))
     samples_before = _samples(before)
     samples_after = _samples(after)
     # Most samples are equal, and only the others are taken apart.
-    gone = _values(samples_before - samples_after)
-    new = _values(samples_after - samples_before)
+    old_values = _values(samples_before - samples_after)
+    new_values = _values(samples_after - samples_before)
     for rule in ALERTS:
         for metric in _limits_of(rule):
-            change = _change(rule, metric, gone.get(metric.name, {}), new.get(metric.name, {}))
+            change = _change(rule, metric, old_values.get(metric.name, {}), new_values.get(metric.name, {}))
             if change is not None:
                 changes.append(change)
     return tuple(changes)
 
 
-def _by_interval(before: Fabric, after: Fabric) -> Iterator[AlertChange]:
+def _interval_change(before: Fabric, after: Fabric) -> Iterator[AlertChange]:
+    """Yield the change of all alerts if the interval of scrapes changes, on which their windows and delays depend."""
     old_s = before.policies.telemetry.scrape_s
     new_s = after.policies.telemetry.scrape_s
     if old_s != new_s:
@@ -59,7 +63,7 @@ def _samples(design: MonitoredFabric) -> frozenset[str]:
 
 
 def _values(samples: Iterable[str]) -> dict[str, dict[str, str]]:
-    """Return the values of samples by the name of their metric and their labels."""
+    """Return the values of samples by the name of their metric, and then by their labels."""
     values: dict[str, dict[str, str]] = {}
     for sample in samples:
         series, _, value = sample.rpartition(" ")
@@ -77,12 +81,15 @@ def _limits_of(rule: AlertRule) -> Iterator[ScrapedMetric]:
 
 
 def _change(
-    rule: AlertRule, metric: ScrapedMetric, gone: Mapping[str, str], new: Mapping[str, str]
+    rule: AlertRule, metric: ScrapedMetric, old_values: Mapping[str, str], new_values: Mapping[str, str]
 ) -> AlertChange | None:
-    """Return how a threshold of a rule changes, by its old and new values; None if the alert stays the same."""
-    with_new_value = sorted(gone.keys() & new.keys())
-    added = len(new) - len(with_new_value)
-    removed = len(gone) - len(with_new_value)
+    """Return how a threshold of a rule changes, None if the alert stays the same.
+
+    The values are those of the samples that differ before and after, by their labels.
+    """
+    with_new_value = sorted(old_values.keys() & new_values.keys())
+    added = len(new_values) - len(with_new_value)
+    removed = len(old_values) - len(with_new_value)
     changed = with_new_value
     if metric is not rule.limit.metric and metric not in _AMOUNTS_IN_CONDITIONS:
         # The condition selects queues that have such a threshold, whatever its value is.
@@ -92,7 +99,7 @@ def _change(
     first_change = None
     if changed:
         labels = changed[0]
-        first_change = LimitChange(labels, gone[labels], new[labels])
+        first_change = LimitChange(labels, old_values[labels], new_values[labels])
     return AlertChange(
         code=rule.code,
         alert=rule.name,

@@ -81,6 +81,7 @@ def _device(entry: SwitchThresholds) -> str:
 
 
 def _links(thresholds: Thresholds) -> Iterator[str]:
+    """Yield the samples of the cabled ports of each switch with their far ends, a text a switch."""
     for entry in thresholds.switches:
         head = f'{metrics.LINK}{{device="{entry.switch.name}",port="'
         lines = []
@@ -103,7 +104,9 @@ def _alike_ports(thresholds: Thresholds) -> Iterator[_AlikePorts]:
 
 
 def _port_samples(metric: ScrapedMetric, line_ends: _LineEnds, ports: Iterable[_AlikePorts]) -> Iterator[str]:
+    """Yield the samples of a metric of ports, for each group of alike ports and each of their line ends."""
     name = metric.name
+    # By the identity of thresholds, because equal thresholds are one object.
     ends_of: dict[int, tuple[str, ...]] = {}
     for alike in ports:
         limits = alike.thresholds
@@ -115,7 +118,7 @@ def _port_samples(metric: ScrapedMetric, line_ends: _LineEnds, ports: Iterable[_
 
 
 def _of_queues(value: Callable[[QueueLimits], int | None]) -> _LineEnds:
-    """Return the function that writes a value of each queue, without a sample where it is None."""
+    """Return a function that yields the line ends for a value of each queue; None as value has no sample."""
 
     def line_ends(limits: PortThresholds) -> Iterator[str]:
         for queue in limits.queues:

@@ -40,7 +40,10 @@ def monitoring_files(thresholds: Thresholds) -> dict[str, str]:
 
 
 def scraped_series(thresholds: Thresholds) -> int:
-    """Return the most series that exporters serve. Queues and priorities count only for classes that mark."""
+    """Return the most series that the exporter and the nodes serve.
+
+    Queues and priorities count only for traffic classes that mark.
+    """
     metrics_of_switches = sum("port" not in metric.labels for metric in metrics.SCRAPED)
     metrics_of_queues = sum(len(metric.labels) > 1 for metric in metrics.SCRAPED)
     metrics_of_ports = len(metrics.SCRAPED) - metrics_of_switches - metrics_of_queues

@@ -109,7 +109,7 @@ def gnmic_text(fabric: Fabric) -> str:
 
 
 def _target(name: str, gnmi: GnmiPolicy) -> Mapping[str, Any]:
-    """Return a target; the files are those of the collector, and users are in the environment (GNMIC_USERNAME)."""
+    """Return the target of a switch. Paths of files are those on the collector, which has users in its environment."""
     target: dict[str, Any] = {"name": name, "tls-ca": "/etc/gnmic/ca.crt"}
     # SONiC requires a certificate of clients unless `client_auth` is false.
     if gnmi.client_auth is not False:
@@ -136,7 +136,7 @@ def starlark(fabric: Fabric) -> str:
 
 
 def _metric_of_fields() -> dict[str, tuple[str, float, str]]:
-    """Return the name, the factor and the second label of the metric of each field of COUNTERS_DB."""
+    """Return (name, factor, second label) of the metric by each field of COUNTERS_DB; the label is empty for none."""
     fields = {}
     for metric in metrics.SCRAPED:
         field = _field_of(metric)
@@ -155,6 +155,7 @@ def _field_of(metric: ScrapedMetric) -> str:
 
 
 def _factor(metric: ScrapedMetric) -> float:
+    """Return the factor that makes the value of a field one of its metric: seconds of microseconds."""
     if metric.source.endswith("_US"):
         return _SECONDS_PER_US
     return 1.0

@@ -89,7 +89,7 @@ def dashboard_text(fabric: Fabric) -> str:
 
 
 def _panel(panel: DashboardPanel, number: int, datasource: dict[str, str]) -> dict[str, Any]:
-    """Return a panel by its place on the page, two in a row."""
+    """Return a panel for Grafana by its ``number`` on the page, from 0; there are two in a row."""
     row, column = divmod(number, 2)
     width = _COLUMNS // 2
     return {

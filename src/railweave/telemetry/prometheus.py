@@ -81,6 +81,7 @@ def _thresholds_job() -> dict[str, Any]:
 
 
 def _targets(thresholds: Thresholds, policy: TelemetryPolicy) -> dict[str, str]:
+    """Return the files of targets by their paths: switches, nodes, and the textfile with the thresholds."""
     fabric = thresholds.fabric
     switches = []
     for entry in thresholds.switches:
@@ -113,7 +114,7 @@ def _group(
 
 
 def alert_entry(alert: AlertRule, policy: TelemetryPolicy) -> dict[str, Any]:
-    """Return a rule as Prometheus reads it."""
+    """Return an alert rule as Prometheus reads it; its window and its delay follow from the policy's interval."""
     entry: dict[str, Any] = {"alert": alert.name, "expr": alert.promql(policy.scrape_s)}
     if alert.scrapes:
         entry["for"] = f"{alert.scrapes * policy.scrape_s}s"

@@ -120,6 +120,7 @@ class Thresholds:
         return dict(zip(map(id, self.fabric.links), cable_names(self.fabric, self._catalog), strict=True))
 
     def _switch(self, switch: Switch) -> SwitchThresholds:
+        """Return the thresholds of a switch and its cabled ports; without a buffer plan it has no pools."""
         fabric = self.fabric
         plan = self._plan(switch)
         pools: dict[str, int] = {}
@@ -154,12 +155,14 @@ class Thresholds:
         return self._plans[key]
 
     def _watchdog(self, switch: Switch) -> WatchdogPolicy | None:
+        """Return the times of the PFC watchdog of a switch, None if it is off or no class is lossless."""
         policies = self.fabric.policies
         if not policies.watchdog.enabled or not map_chain(policies.classes).lossless:
             return None
         return watchdog(len(switch.panel.ports), policies.watchdog)
 
     def _cabled_ports(self, switch: Switch, plan: BufferPlan | None) -> Iterator[CabledPort]:
+        """Yield the ports of a switch with a cable, those towards the tier below first."""
         fabric = self.fabric
         cable_of = self._cable_of
         name = switch.name
@@ -193,7 +196,7 @@ class Thresholds:
 
     @cached_property
     def _kinds_of(self) -> Mapping[str, Sequence[int]]:
-        """Return the kind of each port of a switch: ports of a kind have the same speed, FEC and number of lanes."""
+        """Return the number of each port's kind by switch: ports of a kind have the same speed, FEC and lanes."""
         numbers: dict[tuple[int, str, int], int] = {}
         kinds_of_panel: dict[int, list[int]] = {}
         kinds_of: dict[str, Sequence[int]] = {}
@@ -217,7 +220,8 @@ class Thresholds:
             if limits.fec is NO_FEC:
                 watch_ratio = None
             queues = tuple(self._queues(plan, port.speed_gbps, link.length_m))
-            thresholds = self._ports[key] = PortThresholds(port.speed_gbps, port.fec, watch_ratio, queues)
+            thresholds = PortThresholds(port.speed_gbps, port.fec, watch_ratio, queues)
+            self._ports[key] = thresholds
         return thresholds
 
     def _queues(self, plan: BufferPlan | None, speed_gbps: int, length_m: int) -> Iterator[QueueLimits]:

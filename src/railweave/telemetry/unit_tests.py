@@ -1,6 +1,7 @@
 """Unit tests for `promtool test rules`: each alert stays quiet, fires, and resolves, on the example of its rule."""
 
 from collections.abc import Mapping
+from math import ceil
 from typing import Any
 
 from railweave.export.yaml_text import yaml_text
@@ -44,7 +45,8 @@ def unit_test_files(policy: TelemetryPolicy) -> dict[str, str]:
 def _test(alert: AlertRule, policy: TelemetryPolicy) -> Mapping[str, Any]:
     """Return the test of an alert: at the end of a quiet phase, of a firing one, and of a quiet one again."""
     scrape_s = policy.scrape_s
-    window_scrapes = -(-alert.window(scrape_s) // scrape_s)
+    window_scrapes = ceil(alert.window(scrape_s) / scrape_s)
+    # The number of scrapes in each of the three phases.
     phase = window_scrapes + alert.scrapes + _SPARE_SCRAPES
     labels = _labels_of(alert)
     annotations = alert_entry(alert, policy)["annotations"] | {"summary": alert.summary.format_map(labels)}
@@ -66,6 +68,7 @@ def _test(alert: AlertRule, policy: TelemetryPolicy) -> Mapping[str, Any]:
 
 
 def _labels_of(alert: AlertRule) -> dict[str, str]:
+    """Return the labels of an alert with the values that they have in its example."""
     labels = dict(_EXAMPLE)
     if alert.scope is AlertScope.NIC:
         # The alert has the labels of the link to the node.
@@ -75,6 +78,7 @@ def _labels_of(alert: AlertRule) -> dict[str, str]:
 
 
 def _series(series: ExampleSeries, phase: int) -> Mapping[str, str]:
+    """Return an input series of a test, with values for three phases of ``phase`` scrapes."""
     names = ("device", *series.metric.labels)
     # A value of the whole fabric has no device.
     if series.metric is metrics.FLOOR:
@@ -87,15 +91,17 @@ def _series(series: ExampleSeries, phase: int) -> Mapping[str, str]:
 
 def _gauge(series: ExampleSeries, phase: int) -> str:
     """Return the values of a gauge: good, bad, and good again, each for a phase."""
-    good, bad = _number(series.good), _number(series.bad)
+    good = _number(series.good)
+    bad = _number(series.bad)
     return f"{good}+0x{phase} {bad}+0x{phase - 1} {good}+0x{phase - 1}"
 
 
 def _counter(series: ExampleSeries, phase: int) -> str:
-    """Return the values of a counter that rises by the example's value with each scrape."""
+    """Return the values of a counter, to which each scrape adds the good value, the bad one, and the good one again."""
     first_bad = phase * series.good + series.bad
     first_good = first_bad + (phase - 1) * series.bad + series.good
-    good, bad = _number(series.good), _number(series.bad)
+    good = _number(series.good)
+    bad = _number(series.bad)
     return f"0+{good}x{phase} {_number(first_bad)}+{bad}x{phase - 1} {_number(first_good)}+{good}x{phase - 1}"
 
 

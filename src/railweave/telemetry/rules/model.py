@@ -120,7 +120,10 @@ class AlertRule(NamedTuple):
         return self.window_s or WINDOW_SCRAPES * scrape_s
 
     def promql(self, scrape_s: int) -> str:
-        """Return the whole expression: what exceeds the limit, with the cable and the peer of a port."""
+        """Return the whole expression: the samples that exceed the limit, with the cable and the peer of a port.
+
+        ``scrape_s`` is the interval of scrapes, on which the window of rates depends.
+        """
         limit = self.limit.promql
         if self.limit.metric is not None and self.limit.metric.labels:
             # The threshold's cable is left out of the match: the observation has none.
@@ -149,6 +152,9 @@ def rate_by(keys: str, metric: ScrapedMetric, function: str = "increase") -> str
 
 
 def as_queue(metric: ScrapedMetric, label: str, function: str = "") -> str:
-    """Return a metric of priorities or groups by queue: a lossless class has the same number as all three."""
+    """Return a metric of priorities or priority groups by queue; a lossless class has one number for all of them.
+
+    ``label`` is the label of that number. ``function``, such as ``rate``, is applied over the window; empty for none.
+    """
     inner = f"{function}({metric}{WINDOW})" if function else metric.name
     return f'max by (device, port, queue) (label_replace({inner}, "queue", "$1", "{label}", "(.+)"))'
