@@ -109,7 +109,7 @@ def deploy_view(result: DeployResult) -> RenderableType:
 
 
 def _headline(result: DeployResult) -> Text:
-    """Return the result as a line: how far a deployment came before it stopped, or the numbers of devices by outcome."""
+    """Return the result in a line: how far a deployment came before it stopped, or how many devices have an outcome."""
     if result.result is Result.STOPPED:
         return Text.assemble(("✗ stopped", "bold red"), f"{_how_far(result.progress)}: ", result.stopped_by)
     state = "as intended"
