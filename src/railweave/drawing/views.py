@@ -197,7 +197,7 @@ class _Views:
         opens: str,
         devices: Sequence[Device],
     ) -> DeviceBlock:
-        """Return the block of devices of one band, with their level, their planes, and the rail that all of them serve."""
+        """Return the block of devices of one band, with their level, their planes, and the rail that they share."""
         first = devices[0]
         level = None
         if isinstance(first, Switch):
