@@ -81,7 +81,7 @@ class Committer:
         return self.execute(delta, before, message, revert_in_s, drain, commit_id=commit_id).commit_id
 
     def _refuse_reload(self, delta: Delta) -> None:
-        """Raise CommitError where a delta reloads and the options refuse that."""
+        """Raise CommitError if a delta reloads the switch and the options refuse that."""
         if not delta.reloads or not self.program.caller.options.refuse_reload:
             return
         raise CommitError(
@@ -104,10 +104,11 @@ class Committer:
     ) -> AppliedChange:
         """Apply a delta that was made for the configuration ``before``; ``commit_id`` names the commit.
 
-        The switch refuses it if a row that it changes, or FRR, differs from ``before``, or if another transaction came
-        since. ``request`` selects the observations in its answer. ``generation`` has the number of the generation that
-        the delta was made for (``was``), which the switch must still have, and the new one (``now``), which it stores
-        with the confirmation. The switch's YANG models are checked unless the delta ``restores`` an earlier state.
+        The switch refuses the delta if a row that it changes, or FRR, differs from ``before``, or if another
+        transaction came since. ``request`` selects the observations in its answer. ``generation`` has the number of the
+        generation that the delta was made for (``was``), which the switch must still have, and the new one (``now``),
+        which it stores with the confirmation. The switch's YANG models are checked unless the delta ``restores`` an
+        earlier state. Raises CommitError.
         """
         try:
             work = Work(commit_id or new_id(), before, delta, steps_of(delta, before.running))
@@ -118,8 +119,10 @@ class Committer:
             )
         except DocumentError as error:
             raise CommitError(f"{self.hostname}: {error}") from error
-        self._raise_unless_applied(self._with_frr(work, answer, revert_in_s, request), work)
+        last_answer = self._check_frr(work, answer, revert_in_s, request)
+        self._raise_unless_applied(last_answer, work)
         complaint = ""
+        # A reload may report an error although all rows are as intended.
         if answer.get("refused"):
             complaint = error_of(answer, _secrets(work))
         applied = AppliedChange(work.commit_id, self.program.last_reading, complaint)
@@ -138,18 +141,27 @@ class Committer:
         restores: bool,
         commit_id: str,
     ) -> AppliedChange:
-        """Apply a delta that was made for the last reading."""
+        """Apply a delta that was made for the last reading, under this session's drain; see ``execute``."""
         before = self.program.last_reading or self.program.read()
         drain = self._pending_drain(before)
         return self.execute(
-            delta, before, message, revert_in_s, drain, request, generation, restores=restores, commit_id=commit_id
+            delta,
+            before,
+            message,
+            revert_in_s,
+            drain=drain,
+            request=request,
+            generation=generation,
+            restores=restores,
+            commit_id=commit_id,
         )
 
     def confirm_pending(self, made: str = "", sent: str = "") -> None:
-        """Confirm the pending commit and save; raises CommitConfirmException if none is pending, or another one than
-        ``made`` and ``sent``, whose answer may have been lost.
+        """Confirm the pending commit and save the configuration.
 
-        The switch ends a temporary drain first: the startup configuration never has one.
+        ``made`` is the last commit of this session, empty if it made none, and ``sent`` one whose answer may have been
+        lost. Raises CommitConfirmException if no commit is pending, or if ``made`` is given and another session's
+        commit is pending. The switch ends a temporary drain first: the startup configuration never has one.
         """
         status = self.program.status()
         if made and status.pending and status.commit_id not in (made, sent):
@@ -194,7 +206,10 @@ class Committer:
         return status.commit_id != "" and status.commit_id in own_ids
 
     def _pending_drain(self, reading: Reading) -> TemporaryDrain | None:
-        """Return the temporary drain that the commit supersedes; raises CommitError if it has ended."""
+        """Return the temporary drain of this session that a commit supersedes, None if there is none.
+
+        Raises CommitError if the time of the drain is over.
+        """
         drain = self.drain
         status = reading.status
         # Without an id no timer runs; with another id a transaction came after the drain.
@@ -207,8 +222,8 @@ class Committer:
             )
         return drain
 
-    def _head(self, work: Work, revert_in_s: int | None) -> dict[str, Any]:
-        """Return the common members of a transaction and its amendment."""
+    def _common_members(self, work: Work, revert_in_s: int | None) -> dict[str, Any]:
+        """Return the members that a transaction and its amendment have in common."""
         options = self.program.caller.options
         deadline_s: float | None = revert_in_s
         if deadline_s is None:
@@ -231,7 +246,7 @@ class Committer:
     ) -> dict[str, Any]:
         """Return the transaction of a commit, as the switch's program reads it (``railweave_switch.transaction``)."""
         before = work.before.running
-        checked = with_rows_set_again(merge_document(work.delta), work.delta, before, work.after)
+        written_rows = with_rows_set_again(merge_document(work.delta), work.delta, before, work.after)
         supersedes = ""
         if drain is not None:
             supersedes = drain.commit_id
@@ -239,24 +254,24 @@ class Committer:
         if changes_frr(work.delta):
             frr_before = work.before.frr_digest
         return {
-            **self._head(work, revert_in_s),
+            **self._common_members(work, revert_in_s),
             "by": who(),
             "message": message,
             "last": work.before.status.commit_id,
             "generation": dict(generation or {}),
             "supersedes": supersedes,
-            "before": part_of(checked, before),
+            "before": part_of(written_rows, before),
             "frr_before": frr_before,
             "frr_ignored": never_compared(before.frr_document, work.after.frr_document),
             "steps": [step_document(step) for step in work.steps],
-            "after": part_of(checked, work.after),
+            "after": part_of(written_rows, work.after),
             "rollback": rollback_of(work, drain),
         }
 
     def _amendment(self, work: Work, text: str, revert_in_s: int | None) -> dict[str, Any]:
         """Return an amendment of an armed transaction with further FRR lines; its rollback document covers them too."""
         return {
-            **self._head(work, revert_in_s),
+            **self._common_members(work, revert_in_s),
             "last": work.commit_id,
             "steps": [{"kind": "vtysh", "text": text}],
             "before": {},
@@ -265,7 +280,7 @@ class Committer:
         }
 
     def _refuse_when_moved(self, delta: Delta, compared: Delta) -> None:
-        """Raise CommitError if the delta of a candidate differs from the comparison."""
+        """Raise CommitError if the delta of a candidate differs from ``compared``, that of the last comparison."""
         new_changes = [change for change in delta if change not in compared.changes]
         dropped_changes = [change for change in compared if change not in delta.changes]
         places = list(dict.fromkeys(map(_place, [*new_changes, *dropped_changes])))
@@ -275,12 +290,13 @@ class Committer:
                 f"nothing was applied, compare again"
             )
 
-    def _with_frr(
+    def _check_frr(
         self, work: Work, answer: dict[str, Any], revert_in_s: int | None, request: ObserveRequest | None
     ) -> dict[str, Any]:
-        """Compare FRR with the model; after a reload first apply the lines that FRR's startup file lacks.
+        """Compare FRR with the intended lines; after a reload first apply those that FRR's startup file lacks.
 
-        Return the answer, or that of a revert if lines are missing.
+        Revert the commit if its lines are not in force. Return the last answer of the switch: ``answer``, that to the
+        amendment, or one that describes the revert.
         """
         if answer.get("outcome") != "applied":
             return answer
@@ -289,21 +305,21 @@ class Committer:
         if not may_differ:
             return answer
         if work.delta.reloads:
-            answer = self._amended(work, answer, revert_in_s, request)
+            answer = self._amend_frr(work, answer, revert_in_s, request)
             if answer.get("outcome") != "applied":
                 return answer
         unmet = frr_unmet(work.delta, self._frr_of(answer), work.after.frr_document)
         if not unmet:
             return answer
-        ended = self.program.revert(commit_id=work.commit_id)
-        return {"outcome": ended.state, "error": f"not as wanted when read back: {some(unmet)}", "missing": []}
+        status = self.program.revert(commit_id=work.commit_id)
+        return {"outcome": status.state, "error": f"not as wanted when read back: {some(unmet)}", "missing": []}
 
-    def _amended(
+    def _amend_frr(
         self, work: Work, answer: dict[str, Any], revert_in_s: int | None, request: ObserveRequest | None
     ) -> dict[str, Any]:
-        """Send missing FRR lines after a reload and return the last answer.
+        """Send missing FRR lines after a reload, and return the last answer of the switch.
 
-        A daemon that is still loading its startup file may undo some of them, so they are sent several times.
+        A daemon that is still loading its startup file may undo some of the lines, so they are sent several times.
         """
         intended = work.after.frr_document
         for _ in range(AMENDMENTS):
@@ -320,7 +336,10 @@ class Committer:
         return answer
 
     def _frr_of(self, answer: Mapping[str, Any]) -> FrrDocument | None:
-        """Return FRR's configuration after an answer; the last reading has it parsed already."""
+        """Return FRR's configuration after an answer, None if FRR did not answer.
+
+        If there is a last reading, it has the configuration parsed already.
+        """
         reading = self.program.last_reading
         if reading is not None:
             return reading.running.frr_document
@@ -335,6 +354,7 @@ class Committer:
             return
         secrets = _secrets(work)
         reason = error_of(answer, secrets)
+        # Two refusals by the YANG models: rows that they reject, and models that cannot be used.
         if answer.get("code") == "invalid":
             reason = rejected_rows_text(answer, secrets)
         elif answer.get("code") == "unasked":
@@ -347,7 +367,7 @@ class Committer:
 
 
 def _reloading_rows(delta: Delta) -> list[str]:
-    """Return the rows for which a delta reloads, as TABLE|KEY."""
+    """Return the rows that make a delta reload the switch, as TABLE|KEY."""
     # Where a delta reloads, every change has that method; classify() tells which of them need it.
     changes = [change for change in delta if change.method is Method.RELOAD and change.table != FRR_TABLE]
     causes = [change for change in changes if classify(change).method is Method.RELOAD]
@@ -362,8 +382,10 @@ def _place(change: Change) -> str:
 
 
 def _secrets(work: Work) -> frozenset[str]:
-    """Return the secrets that a device may quote when it refuses a change: those of the delta and of the whole running
-    configuration, which SONiC checks as well."""
+    """Return the secrets that a device may quote when it refuses a change.
+
+    They are those of the delta and of the whole running configuration, which SONiC checks as well.
+    """
     before = work.before.running
     return secret_values(merge_document(work.delta)) | secret_values({**before.config_db, BGPRAW: before.frr or ""})
 

@@ -28,7 +28,7 @@ def difference(delta: Delta) -> str:
 
 
 def _edits_by_row(delta: Delta) -> dict[tuple[str, str], list[Change]]:
-    """Return the edits of CONFIG_DB by table and key; FRR lines are shown by their contexts instead."""
+    """Return the edits of CONFIG_DB by table and key, without FRR lines, which are shown by their contexts."""
     rows: dict[tuple[str, str], list[Change]] = {}
     for edit in delta:
         if edit.table != FRR_TABLE:
@@ -55,7 +55,10 @@ def _row_lines(table: str, key: str, edits: Sequence[Change]) -> Iterator[str]:
 
 
 def _notes(edits: Sequence[Change]) -> list[str]:
-    """Return the notes on a row: whether it is added, removed or changed as a whole, and the methods of its edits."""
+    """Return the notes in a row's heading.
+
+    They say whether the whole row is added, removed or changed, and name the methods of its edits.
+    """
     notes: list[str] = []
     # An edit without a field is one of the whole row.
     if edits[0].field is None:
@@ -68,7 +71,10 @@ def _notes(edits: Sequence[Change]) -> list[str]:
 
 
 def _fields(field: str | None, value: Value | Fields | None) -> Mapping[str, Value]:
-    """Return the fields in the value before or after an edit: those of a whole row, or the edited one."""
+    """Return the fields in the value before or after an edit: all of a row, or the edited one.
+
+    ``field`` is None for an edit of a whole row; ``value`` is None if the row or field does not exist.
+    """
     if value is None:
         return {}
     if isinstance(value, Mapping):
@@ -77,6 +83,7 @@ def _fields(field: str | None, value: Value | Fields | None) -> Mapping[str, Val
 
 
 def _shown(table: str, name: str, value: Value) -> str:
+    """Return the value of a field for people, hidden if it is a secret."""
     if is_secret(table, name):
         return HIDDEN
     if isinstance(value, str):
@@ -97,6 +104,7 @@ def _frr_lines(removed: Sequence[FrrEntry], added: Sequence[FrrEntry]) -> Iterat
 
 
 def _lines_in_context(sign: str, entries: Iterable[FrrEntry], context: str) -> Iterator[str]:
+    """Yield a line with this sign for each entry of the context."""
     for entry in entries:
         if entry.context == context:
             yield f"{sign}  {entry.shown}"

@@ -59,7 +59,7 @@ class Drainer:
 
     def drained(self) -> tuple[str, ...]:
         """Return the drained BGP peers; ``("*",)`` for the whole switch, ``()`` for none."""
-        return drained_peers(self._frr())
+        return drained_peers(self._read_frr())
 
     def drain(
         self,
@@ -69,11 +69,12 @@ class Drainer:
         request: ObserveRequest | None,
         hold: str = "",
     ) -> tuple[TemporaryDrain, Observed | None]:
-        """Drain for at most ``revert_in_s`` seconds; None: drain until somebody undrains, and save.
+        """Drain for at most ``revert_in_s`` seconds; with None drain until somebody undrains, and save.
 
-        Uses the last reading; reads again only if the switch reports that its configuration has changed since. With a
-        ``hold`` the switch drains only while the hold lasts. Return the drain, and the observations that ``request``
-        selects. Raises CommitError, with the lines removed again, and HeldError if the hold is over.
+        ``peers`` are BGP peers, None for the whole switch. The last reading is used; the switch is read again only if
+        it reports that its configuration has changed since. With a ``hold`` the switch drains only while the hold
+        lasts. Returns the drain, and the observations that ``request`` selects. Raises CommitError, with the lines
+        removed again, and HeldError if the hold is over.
         """
         reading = self.program.last_reading
         if reading is not None and not reading.status.pending:
@@ -93,7 +94,7 @@ class Drainer:
     def _lines_to_drain(self, reading: Reading, peers: Sequence[str] | None) -> _DrainLines:
         """Return the lines that drain; raises CommitError if a transaction is pending, or FRR did not answer."""
         refuse_when_pending(self.program.hostname, reading.status)
-        before = self._refuse_unknown(reading.running.frr_document)
+        before = self._known_frr(reading.running.frr_document)
         return _DrainLines(
             verb="drain",
             before=before,
@@ -105,15 +106,15 @@ class Drainer:
     def _drain_result(
         self, lines: _DrainLines, name: str, answer: dict[str, Any], revert_in_s: int | None
     ) -> tuple[TemporaryDrain, Observed | None]:
-        """Return the drain and the observations of an answer; raises CommitError if it did not succeed."""
-        self._check(lines, name, answer, revert_in_s)
+        """Return the drain and the observations of an answer; raises CommitError if the drain did not succeed."""
+        self._check_applied(lines, name, answer, revert_in_s)
         return TemporaryDrain(name, lines.before.drain), observed_of(self.program.hostname, answer)
 
     def undrain(self, own: TemporaryDrain | None, request: ObserveRequest | None) -> Observed | None:
-        """Remove the lines of drains, or only those of this session's temporary drain. Raises CommitError.
+        """Remove the lines of drains, or only those of ``own``, this session's temporary drain. Raises CommitError.
 
-        A pending commit stays pending, nothing is saved, and the observations that ``request`` selects are returned.
-        Without one the result is saved.
+        If a commit is pending, it stays pending, nothing is saved, and the observations that ``request`` selects are
+        returned. Otherwise the result is saved, and None is returned.
         """
         reading = self.program.last_reading
         if reading is not None and reading.status.pending and reading.status.drain:
@@ -133,8 +134,8 @@ class Drainer:
         return None
 
     def _remove_lines(self, own: TemporaryDrain | None) -> None:
-        """Remove the lines that drain, except those from before this session's drain."""
-        before = self._frr()
+        """Remove the lines that drain, except those that were there before this session's drain, and save."""
+        before = self._read_frr()
         kept_lines: tuple[FrrEntry, ...] = ()
         if own is not None:
             kept_lines = own.before
@@ -146,8 +147,8 @@ class Drainer:
             missing_text=lambda running: undrain_text(running, kept_lines),
         )
         if lines.text:
-            name, answer = self._apply(lines, None, "", None)
-            self._check(lines, name, answer, None)
+            name, answer = self._apply(lines, revert_in_s=None, message="", request=None)
+            self._check_applied(lines, name, answer, revert_in_s=None)
 
     def _refuse_others(self, status: CommitStatus, own: TemporaryDrain | None, reading: Reading | None) -> None:
         """Raise CommitError if a transaction is pending that this session neither made nor has read."""
@@ -164,7 +165,7 @@ class Drainer:
     def _undrain_commit(
         self, status: CommitStatus, reading: Reading | None, request: ObserveRequest | None
     ) -> Observed | None:
-        """End the drain under which a commit is pending."""
+        """End the drain under which a commit is pending; return the observations that ``request`` selects."""
         answer = self.program.undrain(status.commit_id, request)
         if reading is not None and reading.running.frr_document is not None:
             self._frr_after(reading.running.frr_document, answer)
@@ -173,14 +174,14 @@ class Drainer:
     def _apply(
         self, lines: _DrainLines, revert_in_s: int | None, message: str, request: ObserveRequest | None, hold: str = ""
     ) -> tuple[str, dict[str, Any]]:
-        """Apply FRR lines as a transaction of the switch; return its name and the answer."""
+        """Apply FRR lines as a transaction of the switch; return the transaction's id and the answer."""
         name = new_id()
         reading = self.program.last_reading or self.program.read()
         transaction = _transaction(name, reading.status.commit_id, lines, revert_in_s, message)
         answer = self.program.apply({**transaction, "frr_before": reading.frr_digest, "hold": hold}, request)
         return name, answer
 
-    def _check(self, lines: _DrainLines, name: str, answer: dict[str, Any], revert_in_s: int | None) -> None:
+    def _check_applied(self, lines: _DrainLines, name: str, answer: dict[str, Any], revert_in_s: int | None) -> None:
         """Raise CommitError unless FRR has the lines of transaction ``name``; if it lacks some, undo all of them."""
         hostname = self.program.hostname
         if answer.get("error") and answer["outcome"] == "confirmed":
@@ -194,15 +195,16 @@ class Drainer:
             # Without a timer the transaction is confirmed already, and can only be undone by another one.
             if revert_in_s is None:
                 undo = replace(lines, text=lines.undo_text, undo_text=lines.text)
-                self.program.apply(_transaction(new_id(), name, undo, None, ""))
+                self.program.apply(_transaction(new_id(), name, undo, revert_in_s=None, message=""))
             else:
                 self.program.revert(commit_id=name)
             raise CommitError(f"{hostname}: FRR did not {lines.verb}: FRR does not show the lines")
 
     def _frr_after(self, before: FrrDocument, answer: Mapping[str, Any]) -> FrrDocument | None:
-        """Return FRR's configuration after a drain, None if FRR does not answer; the last reading has it then, too.
+        """Return FRR's configuration after a drain or undrain, and keep it in the last reading.
 
-        The switch lists the changed lines, so that the text has to be parsed only if others have changed as well.
+        None if FRR does not answer. The switch lists the changed lines, so that the text has to be parsed only if other
+        lines have changed as well.
         """
         frr = answer.get("frr") or {}
         if frr.get("text") is None:
@@ -217,18 +219,19 @@ class Drainer:
             self.program.last_reading = replace(reading, running=reading.running.parsed_as(after))
         return after
 
-    def _frr(self) -> FrrDocument:
-        return self._refuse_unknown(self.program.read().running.frr_document)
+    def _read_frr(self) -> FrrDocument:
+        """Read FRR's running configuration; raises CommitError if FRR does not answer."""
+        return self._known_frr(self.program.read().running.frr_document)
 
-    def _refuse_unknown(self, document: FrrDocument | None) -> FrrDocument:
-        """Return FRR's configuration; raises CommitError if it is unknown."""
+    def _known_frr(self, document: FrrDocument | None) -> FrrDocument:
+        """Return FRR's configuration; raises CommitError if it is unknown (None)."""
         if document is None:
             raise CommitError(f"{self.program.hostname}: FRR does not answer (is the bgp container up?)")
         return document
 
 
 def _entries(lines: Sequence[Sequence[str]]) -> list[FrrEntry]:
-    """Return lines of an answer, each a list of its contexts and the line itself."""
+    """Return the entries of an answer's lines, each a list of its contexts and the line itself."""
     return [FrrEntry(JOIN.join(line[:-1]), line[-1]) for line in lines]
 
 

@@ -41,8 +41,10 @@ class SonicDriver(NetworkDriver):  # type: ignore[misc]
         timeout: int = 60,
         optional_args: dict[str, Any] | None = None,
     ) -> None:
-        """Store the parameters without connecting; ``timeout`` is in seconds. Raises ValueError for wrong
-        ``optional_args``."""
+        """Store the parameters without connecting; ``timeout`` is in seconds.
+
+        Raises ValueError for wrong ``optional_args``.
+        """
         self.hostname = hostname
         self.username = username
         self.password = password
@@ -66,8 +68,10 @@ class SonicDriver(NetworkDriver):  # type: ignore[misc]
     # Session
 
     def open(self) -> None:
-        """Connect; with ``config_lock`` hold the configuration lock for the whole session. Raises ConnectionException
-        and its subclasses, LockError."""
+        """Connect; with the option ``config_lock`` hold the configuration lock for the whole session.
+
+        Raises ConnectionException and its subclasses, and LockError.
+        """
         self.device.open()
         if self._options.config_lock and not self._options.lock_disable:
             self._lock.acquire()
@@ -99,8 +103,11 @@ class SonicDriver(NetworkDriver):  # type: ignore[misc]
             raise ReplaceConfigException(str(error)) from error
 
     def load_merge_candidate(self, filename: str | None = None, config: str | None = None) -> None:
-        """Load a part of a configuration as the candidate: null removes a field or row, ``bgpraw`` has FRR lines to
-        apply. Raises MergeConfigException if it is not a valid merge."""
+        """Load a part of a configuration as the candidate; the switch is not contacted.
+
+        Null removes a field or row, and ``bgpraw`` has FRR lines to apply. Raises MergeConfigException if it is not a
+        valid merge.
+        """
         self.discard_config()
         try:
             self._candidate = read_candidate(CandidateKind.MERGE, filename, config)
@@ -108,7 +115,7 @@ class SonicDriver(NetworkDriver):  # type: ignore[misc]
             raise MergeConfigException(str(error)) from error
 
     def compare_config(self) -> str:
-        """Return the difference to the running configuration; ``""`` for no changes, or without a candidate."""
+        """Return the difference to the running configuration as text; ``""`` for no changes, or without a candidate."""
         if self._candidate is None:
             return ""
         running = self.revert_timer.read().running
@@ -150,10 +157,10 @@ class SonicDriver(NetworkDriver):  # type: ignore[misc]
         self._compared = None
 
     def rollback(self) -> None:
-        """Revert a pending commit; with none pending roll back the last commit, of this or an earlier session.
+        """Revert the pending commit; if none is pending, roll back the last commit, of this or an earlier session.
 
-        After a commit of this session only that one is rolled back; CommitError is raised if another session's commit
-        came since. After one without changes only a pending commit of this session is reverted.
+        After a commit of this session only that commit is rolled back; CommitError is raised if another session's
+        commit came since. After a commit without changes only a pending commit of this session is reverted.
         """
         self.changes.committer.rollback(self._own_commit_id, self._sent_commit_id, waiting_only=self._last_was_empty)
         self._own_commit_id = ""
@@ -237,6 +244,7 @@ class SonicDriver(NetworkDriver):  # type: ignore[misc]
     # Inside
 
     def _load_error(self, error: DocumentError) -> ReplaceConfigException | MergeConfigException:
+        """Return NAPALM's error for a candidate that does not fit the running configuration."""
         if self._candidate is not None and self._candidate.kind is CandidateKind.REPLACE:
             return ReplaceConfigException(f"{self.hostname}: {error}")
         return MergeConfigException(f"{self.hostname}: {error}")

@@ -25,7 +25,7 @@ def lines_left(
 ) -> tuple[tuple[FrrEntry, ...], tuple[FrrEntry, ...]]:
     """Return the lines that ``delta`` removes and FRR still has, and those that it adds and FRR lacks.
 
-    A reload boots FRR's file, so after it all lines of the file must be there.
+    A reload boots FRR's file, so after it all intended lines must be there, not only the added ones.
     """
     removed, added = map(frozenset, lines_of(delta))
     surplus, missing = frr_difference(actual, intended)

@@ -44,8 +44,8 @@ class SwitchProgram:
     def read(self, *, rollback: str = "", request: ObserveRequest | None = None) -> Reading:
         """Return the running configuration and the status of the last transaction, with one command.
 
-        Parts that did not change since the last reading are not sent again. ``rollback`` adds the merge document that
-        undoes that confirmed commit, ``request`` the observations that it selects. Raises CommandErrorException.
+        Parts that did not change since the last reading are not sent again. ``rollback`` names a confirmed commit whose
+        merge document for undoing it is added, ``request`` selects observations. Raises CommandErrorException.
         """
         words = ["read"]
         if rollback:
@@ -66,7 +66,11 @@ class SwitchProgram:
         return reading
 
     def _read_for_monitoring(self, words: list[str], queues: Collection[int] = ()) -> dict[str, Any]:
-        """Return the answer to a reading for monitoring; of another version of the program, what that can answer."""
+        """Return the answer to a reading for monitoring.
+
+        ``queues`` limits the queues and priority groups to these numbers. If another version of the program is on the
+        switch, the parts that it can answer are read one by one.
+        """
         options = ["--queues", ",".join(map(str, queues))]
         if self.last_reading is not None and self.last_reading.view is not None:
             options += ["--observed", self.last_reading.view.digest]
@@ -88,6 +92,7 @@ class SwitchProgram:
             return {**answer, "telemetry": telemetry}
 
     def _read(self, words: list[str], data: bytes = b"") -> dict[str, Any]:
+        """Return the answer to a call that only reads; raises CommandErrorException if it fails."""
         answer = self.caller.call(words, data)
         if answer.get("outcome") != "read":
             raise CommandErrorException(f"{self.hostname}: {answer.get('error')}")
@@ -143,7 +148,7 @@ class SwitchProgram:
         return self._verdict({"changes": changes})
 
     def _verdict(self, candidate: Mapping[str, Any]) -> ModelsVerdict:
-        """Return the verdict of the switch's YANG models on a candidate, as its program's ``check`` takes one."""
+        """Return the verdict of the switch's YANG models on a candidate in the form of the verb ``check``."""
         data = json.dumps(candidate).encode()
         answer = self._read(["check", *_input_options(data)], data)
         return ModelsVerdict(rejected_of(answer), str(answer.get("fault") or ""))
@@ -161,9 +166,10 @@ class SwitchProgram:
     def apply(
         self, transaction: Mapping[str, Any], request: ObserveRequest | None = None, verb: str = "apply"
     ) -> dict[str, Any]:
-        """Apply a transaction on the switch and return its answer, also if the session was lost meanwhile.
+        """Apply a transaction on the switch and return the answer, also if the session was lost meanwhile.
 
-        Raises LockError if another session holds the lock, CommitError for a damaged state.
+        ``verb`` is ``apply`` or ``amend``. Raises LockError if another session holds the lock, CommitError if the state
+        on the switch is damaged.
         """
         session = {"session": self.lock.note, "lock_wait_s": self.caller.options.lock_wait_s}
         data = json.dumps({**transaction, **session}).encode()
@@ -173,7 +179,8 @@ class SwitchProgram:
         deadline_s = transaction.get("deadline_s")
         # The transactions of a wave are large, and from here on only their texts are needed.
         del transaction
-        return self._learned(self.caller.change(words, data, name=name, deadline_s=deadline_s, last=last))
+        answer = self.caller.change(words, data, name=name, deadline_s=deadline_s, last=last)
+        return self._keep_reading(answer)
 
     def hold(self, name: str, peers: Sequence[str], seconds: float, message: str, over: str = "") -> None:
         """Hold the switch for a drain of these BGP peers that is about to begin; with 0 seconds release the hold.
@@ -193,14 +200,14 @@ class SwitchProgram:
         self._refuse_unless(outcome, answer, "it cannot be held for a drain: ")
 
     def amend(self, transaction: Mapping[str, Any], request: ObserveRequest | None = None) -> dict[str, Any]:
-        """Apply further steps under an armed transaction."""
-        return self.apply(transaction, request, "amend")
+        """Apply further steps under an armed transaction and return the answer; raises like ``apply``."""
+        return self.apply(transaction, request, verb="amend")
 
     def confirm(self, commit_id: str = "", only: Reading | None = None) -> dict[str, Any]:
-        """Confirm the pending commit and save; raises CommitConfirmException if none is pending.
+        """Confirm the pending commit, save the configuration and return the answer.
 
         With ``only`` the commit is confirmed only while that reading is the running configuration; otherwise the
-        answer's ``code`` is ``moved``.
+        answer's ``code`` is ``moved``. Raises CommitConfirmException if no commit is pending.
         """
         words = ["confirm", "--id", commit_id]
         if only is not None:
@@ -220,17 +227,20 @@ class SwitchProgram:
         self._refuse_unless("saved", answer)
 
     def undrain(self, commit_id: str, request: ObserveRequest | None = None) -> dict[str, Any]:
-        """End the temporary drain under this pending commit; raises CommitError, also if another one is pending."""
+        """End the temporary drain under this pending commit, and return the answer.
+
+        Raises CommitError if that fails, or if another commit is pending.
+        """
         answer = self._change(["undrain", "--id", commit_id, *_observe_options(request)])
         self._refuse_unless(Stage.ARMED, answer, "the drain did not end: ")
         return answer
 
     @decodes("its answer")
     def revert(self, commit: str = "", commit_id: str = "", last: str = "") -> CommitStatus:
-        """Revert the pending transaction ``commit_id``, or roll back the confirmed ``commit`` if no transaction came
-        after ``last``.
+        """Revert the pending transaction ``commit_id``, or roll back the confirmed ``commit``; return the new status.
 
-        Raises CommitError if that fails, or if another transaction came since.
+        ``last`` is the last transaction that the caller knew when it chose the commit. Raises CommitError if another
+        transaction came since, or if the configuration cannot be restored.
         """
         if commit:
             name = new_id()
@@ -286,35 +296,38 @@ class SwitchProgram:
     # Inside
 
     def _change(self, words: list[str], name: str = "") -> dict[str, Any]:
-        """Return the answer to a call that changes something about the transaction ``name``."""
+        """Call a verb that changes the transaction ``name``, under the lock, and return the answer."""
         words = [*words, "--lock-wait", str(self.caller.options.lock_wait_s)]
         if self.lock.note:
             words += ["--session", self.lock.note]
-        return self._learned(self.caller.change(words, name=name))
+        return self._keep_reading(self.caller.change(words, name=name))
 
-    def _learned(self, answer: dict[str, Any]) -> dict[str, Any]:
-        """Keep the running configuration in the answer to a change as the last reading."""
+    def _keep_reading(self, answer: dict[str, Any]) -> dict[str, Any]:
+        """Keep the running configuration in the answer to a change as the last reading; return the answer."""
         if self.last_reading is not None:
             self.last_reading = learned_of(self.hostname, answer, self.last_reading)
+        # It is None now if the answer does not show what runs.
         if self.last_reading is not None:
             self.caller.quotes.running = self.last_reading.running
         return answer
 
     def _refuse_unless(self, outcome: str, answer: Mapping[str, Any], what: str = "") -> None:
+        """Raise CommitError if an answer has another outcome or an error; its message begins with ``what``."""
         if answer.get("outcome") != outcome or answer.get("error"):
             raise CommitError(f"{self.hostname}: {what}{answer.get('error')}")
 
 
 def rejected_of(answer: Mapping[str, Any]) -> tuple[Rejected, ...]:
-    """Return the rows in an answer that the switch's YANG models reject; a malformed answer raises any exception."""
+    """Return the rows that the switch's YANG models reject, from an answer; raises any exception if it is malformed."""
     rejected = answer.get("rejected") or ()
     return tuple((str(table), str(key), str(field), str(words)) for table, key, field, words in rejected)
 
 
 def new_id() -> str:
-    """Return a name for a commit: ``20261121-101500-7a12f3b20``, microseconds and a random number last, in hex.
+    """Return a new id for a commit, such as ``20261121-101500-7a12f3b20``.
 
-    Names sort by time: a switch drops the rollback documents of the oldest ones.
+    It ends with the microseconds and a random number, both in hex. Ids sort by time, by which a switch drops the
+    rollback documents of the oldest commits.
     """
     seconds, microseconds = divmod(time.time_ns() // 1000, 1_000_000)
     return f"{time.strftime('%Y%m%d-%H%M%S', time.gmtime(seconds))}-{microseconds:05x}{secrets.token_hex(2)}"
@@ -345,7 +358,7 @@ def _digest_options(reading: Reading) -> list[str]:
 
 
 def _unconfirmed_text(answer: Mapping[str, Any]) -> str:
-    """Return why no commit was confirmed."""
+    """Return in words why no commit was confirmed, from the answer to the confirmation."""
     status = answer["status"]["status"]
     return {
         "none": "no commit waits for a confirmation",

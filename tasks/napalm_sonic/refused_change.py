@@ -13,7 +13,7 @@ from railweave.sonic.delta.rejected import rejected_place
 
 
 def ending_text(answer: Mapping[str, Any], secrets: Collection[str]) -> str:
-    """Describe what runs on the switch after a change that was not applied."""
+    """Describe what runs on the switch after a change that was not applied, and what to do; ``secrets`` are hidden."""
     status = answer.get("status")
     if answer.get("outcome") == "reverted":
         return _restored_text(status)

@@ -17,7 +17,7 @@ _FIXES = (
 
 
 def fix_of(said: str) -> str:
-    """Return what to do about the output of a command that was not run, empty where its words say it."""
+    """Return the fix for a command that was not run, from its output; empty if the output says enough."""
     for pattern, fix in _FIXES:
         if re.search(pattern, said, re.IGNORECASE):
             return fix

@@ -39,7 +39,10 @@ def step_document(step: Step) -> dict[str, Any]:
 
 
 def rollback_of(work: Work, drain: TemporaryDrain | None) -> dict[str, Any]:
-    """Return the rollback of a transaction: the steps back, the rows after them, and the merge document for people."""
+    """Return the rollback of a transaction: the steps back, the rows after them, and the merge document for people.
+
+    ``drain`` is the temporary drain that the transaction supersedes.
+    """
     before = work.before.running
     reverse = inverse(work.delta)
     undo = merge_document(reverse)
@@ -61,7 +64,10 @@ def rollback_of(work: Work, drain: TemporaryDrain | None) -> dict[str, Any]:
 def with_rows_set_again(
     document: MergeDocument, delta: Delta, before: RunningConfig, after: RunningConfig
 ) -> MergeDocument:
-    """Return a merge document that also has the rows that are deleted and set again to apply its changes."""
+    """Return the rows of a merge document, and those that are deleted and set again to apply its changes.
+
+    ``before`` and ``after`` are the configurations before and after the ``delta``.
+    """
     tables = {table: dict(rows) for table, rows in document.items() if table != BGPRAW}
     # A reload writes all rows at once.
     if delta.reloads:
@@ -85,7 +91,10 @@ def part_of(document: MergeDocument, running: RunningConfig) -> dict[str, Any]:
 
 
 def _fields_of(row: Mapping[str, Any] | None, fields: Mapping[str, Any] | None) -> dict[str, Any] | None:
-    """Return those ``fields`` of a row, all of them where the merge document deletes the row (None)."""
+    """Return the named ``fields`` of a row; all fields if the merge document deletes the row (``fields`` is None).
+
+    None if there is no row.
+    """
     if row is None:
         return None
     if fields is None:
