@@ -63,23 +63,30 @@ class Caller:
         return self.options.apply_timeout_s + self.options.reload_timeout_s
 
     def ask(self, words: list[str], timeout_s: float | None = None) -> dict[str, Any] | None:
-        """Return the answer of the installed version, whichever it is; None if none is installed."""
+        """Return the answer of the installed version of the program, whichever it is; None if none is installed.
+
+        Raises CommandErrorException if the answer cannot be read.
+        """
         done = self.session.run(self.session.as_root(f"{PROGRAM} {shlex.join(words)}"), timeout_s)
         if _is_missing(done):
             return None
-        return self._parsed(done)
+        return self._parse_answer(done)
 
     def call(self, words: list[str], data: bytes = b"", timeout_s: float | None = None) -> dict[str, Any]:
-        """Return the answer to a call; raises CommandErrorException if it cannot be read."""
+        """Return the answer to a call of our version of the program; install it first if it is not there.
+
+        ``data`` is the input. Raises CommandErrorException if the answer cannot be read, CommitError if the program
+        cannot be installed.
+        """
         done = self._run(words, data, timeout_s)
         if done.exit_status == OTHER_PROGRAM or _is_missing(done):
             if data:
                 # Standard input carries the program while it is installed, so the data goes with a second call.
-                self._installed(done, ["status"], timeout_s)
+                self._install_and_call(done, ["status"], timeout_s)
                 done = self._run(words, data, timeout_s)
             else:
-                done = self._installed(done, words, timeout_s)
-        return self._parsed(done)
+                done = self._install_and_call(done, words, timeout_s)
+        return self._parse_answer(done)
 
     def change(
         self,
@@ -93,9 +100,9 @@ class Caller:
         """Return the answer to a call that changes something, also if the session was lost meanwhile.
 
         ``name`` is the id of the transaction, ``last`` that of the one before it, if known, and ``deadline_s`` the time
-        until the switch reverts it. A lost answer, or one about another transaction, is requested again until then, or
-        without a timer for the time of a reload. Raises LockError if another session holds the lock, CommitError for a
-        damaged state, ConnectionClosedException if the answer stays lost.
+        until the switch reverts it, None without a timer. If the answer is lost, or is about another transaction, it is
+        requested again until that time; without a timer, for the time of a reload. Raises LockError if another session
+        holds the lock, CommitError for a damaged state, ConnectionClosedException if the answer stays lost.
         """
         clock = self.session.clock
         ends_s: float | None = None
@@ -135,10 +142,10 @@ class Caller:
     def _answer_after_loss(
         self, name: str, last: str | None, ends_s: float, deadline_s: float | None, error: Exception
     ) -> dict[str, Any]:
-        """Return the answer to a call whose session was lost: the switch has continued without it.
+        """Return the answer to a call whose session was lost by ``error``: the switch has continued without it.
 
-        Raises ConnectionClosedException if the switch cannot be reached before ``ends_s``, or if another transaction
-        came.
+        ``ends_s`` is the time limit on the clock; the other parameters are those of ``change``. Raises
+        ConnectionClosedException if the switch cannot be reached before ``ends_s``, or if another transaction came.
         """
         clock = self.session.clock
         while True:
@@ -162,26 +169,29 @@ class Caller:
         return {"outcome": outcome, "status": status, "error": status["error"]}
 
     def _status_over_new_session(self, name: str, ends_s: float) -> dict[str, Any]:
-        """Open a new session and return the status once the transaction's work has ended, with its stored answer."""
+        """Open a new session; return the status once the work on a transaction has ended, with the stored answer."""
         self.session.close()
         self.session.open()
         left_s = max(self.options.command_timeout_s, ends_s - self.session.clock.monotonic())
         return self.call(["status", "--wait", name or "-"], b"", min(self.options.apply_timeout_s, left_s))
 
     def _run(self, words: list[str], data: bytes, timeout_s: float | None) -> "Completed":
-        return self.session.run(self._line(words), timeout_s, data)
+        return self.session.run(self._command_line(words), timeout_s, data)
 
-    def _line(self, words: list[str]) -> str:
+    def _command_line(self, words: list[str]) -> str:
+        """Return the command that calls our version of the program; every other version refuses it."""
         return self.session.as_root(f"{PROGRAM} {shlex.join([words[0], '--expect', packed_sha256(), *words[1:]])}")
 
     @decodes("its answer")
-    def _installed(self, refused: "Completed", words: list[str], timeout_s: float | None) -> "Completed":
-        """Install the program and return the answer to a call of it, in one command.
+    def _install_and_call(self, refused: "Completed", words: list[str], timeout_s: float | None) -> "Completed":
+        """Install the program and call it with ``words``, in one command; return the result of the call.
 
-        ``refused`` is the answer of the version that is there, or the shell's if there is none.
+        ``refused`` is the result of an earlier call: the refusal of another version, or the shell's error if no version
+        is installed. Raises OtherProgramError if that version cannot be replaced now, CommitError if the installation
+        fails.
         """
         if refused.exit_status == OTHER_PROGRAM:
-            status = status_of(self._parsed(refused)["status"])
+            status = status_of(self._parse_answer(refused)["status"])
             # Only the version that wrote the state can end its transaction.
             if status.pending or status.state == "damaged":
                 raise OtherProgramError(
@@ -190,8 +200,8 @@ class Caller:
                     f"`railweave recover`"
                 )
         install = f"python3 -I -S -c {shlex.quote(INSTALLER)} install --sha256 {packed_sha256()}"
-        line = f"{self.session.as_root(install)} && {self._line(words)}"
-        done = self.session.run(line, timeout_s, packed_base64())
+        command = f"{self.session.as_root(install)} && {self._command_line(words)}"
+        done = self.session.run(command, timeout_s, packed_base64())
         # The first line is the answer to the installation, the rest that to the call.
         installation, _, call_output = done.stdout.partition("\n")
         if refused.exit_status == OTHER_PROGRAM and not installation.strip() and _is_reader(done):
@@ -199,12 +209,12 @@ class Caller:
                 f"{self.session.hostname}: another version of railweave-switch is installed there, and this login may"
                 f" only read: a command with the writer's key replaces it, such as `railweave plan`"
             )
-        answer = self._parsed(replace(done, stdout=installation))
+        answer = self._parse_answer(replace(done, stdout=installation))
         if answer.get("outcome") != "installed":
             raise CommitError(f"{self.session.hostname}: railweave-switch cannot be installed: {answer.get('error')}")
         return replace(done, stdout=call_output)
 
-    def _parsed(self, done: "Completed") -> dict[str, Any]:
+    def _parse_answer(self, done: "Completed") -> dict[str, Any]:
         """Return the answer in the output of a call, secrets hidden; raises CommandErrorException if it has none."""
         reason = "its answer is not one of this program"
         try:
@@ -232,9 +242,9 @@ def _is_answer(value: Any) -> bool:
 
 
 def _other_transaction(verb: str, answer: Mapping[str, Any], name: str) -> str:
-    """Return the transaction that an answer is about if it is not ``name``, else empty.
+    """Return the id of the transaction that an answer is about if it is not ``name``; empty otherwise.
 
-    An answer that came too late is about an earlier one. Refusals and failures need not name a transaction.
+    An answer that came too late is about an earlier transaction. Refusals and failures need not name one.
     """
     if verb not in _TRANSACTION_VERBS or answer["outcome"] not in _TRANSACTION_OUTCOMES:
         return ""
@@ -254,7 +264,10 @@ def _is_outdated(answer: Mapping[str, Any], status: Mapping[str, Any]) -> bool:
 
 
 def _not_the_last(status: Mapping[str, Any], name: str, last: str | None) -> str:
-    """Describe a transaction that is not the last one of the switch."""
+    """Describe why there is no answer about the transaction ``name``, which is not the last one of the switch.
+
+    ``last`` is the transaction before it, None if that is not known.
+    """
     if last is not None and status["id"] == last:
         return "nothing was changed: the switch never began it"
     return (

@@ -15,7 +15,7 @@ class Clock(Protocol):
 
 
 class SystemClock:
-    """The machine's own."""
+    """The machine's own steady clock."""
 
     def monotonic(self) -> float:
         """Return the machine's steady clock."""

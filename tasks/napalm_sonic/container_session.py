@@ -47,7 +47,7 @@ class ProcessChannel:
 
     def __init__(self, words: list[str]) -> None:
         """Start it. Raises OSError."""
-        self._process = _client(words)
+        self._process = _start_client(words)
         self._timeout_s: float | None = None
         self._out: queue.Queue[bytes] = queue.Queue()
         self._err: queue.Queue[bytes] = queue.Queue()
@@ -66,11 +66,11 @@ class ProcessChannel:
 
     def recv(self, count: int) -> bytes:
         """Return the next part of stdout, ``b""`` at its end. Raises TimeoutError."""
-        return self._take(self._out)
+        return self._next_piece(self._out)
 
     def recv_stderr(self, count: int) -> bytes:
         """Return the next part of stderr, ``b""`` at its end. Raises TimeoutError."""
-        return self._take(self._err)
+        return self._next_piece(self._err)
 
     def recv_exit_status(self) -> int:
         """Wait until the command ends and return its exit status. Raises subprocess.TimeoutExpired."""
@@ -89,9 +89,10 @@ class ProcessChannel:
             self._process.kill()
         self._process.wait()
 
-    def _take(self, source: "queue.Queue[bytes]") -> bytes:
+    def _next_piece(self, stream: "queue.Queue[bytes]") -> bytes:
+        """Wait for the next part of a stream; raises TimeoutError if it does not come in time."""
         try:
-            return source.get(timeout=self._timeout_s)
+            return stream.get(timeout=self._timeout_s)
         except queue.Empty:
             raise TimeoutError("no answer in time") from None
 
@@ -111,7 +112,7 @@ class Ended:
         return True
 
 
-def _client(words: list[str]) -> "subprocess.Popen[bytes]":
+def _start_client(words: list[str]) -> "subprocess.Popen[bytes]":
     """Start Docker's client in a session of its own, so that Ctrl-C in the terminal does not end it."""
     pipe = subprocess.PIPE
     return subprocess.Popen(words, stdin=pipe, stdout=pipe, stderr=pipe, start_new_session=True)
@@ -129,7 +130,7 @@ def _end(process: "subprocess.Popen[bytes]") -> None:
 
 
 def _pump(stream: IO[bytes] | None, sink: "queue.Queue[bytes]") -> None:
-    """Move a stream into a queue; an empty piece marks its end."""
+    """Move the data of a stream into a queue until the stream ends; an empty piece marks the end."""
     if stream is None:
         return
     with stream, contextlib.suppress(OSError, ValueError):
@@ -225,19 +226,21 @@ class ContainerSession(Session):
 
     @contextlib.contextmanager
     def _running(self, command: str) -> "Iterator[subprocess.Popen[bytes]]":
-        """Run Docker's client with a command, and end it when the block ends."""
+        """Run Docker's client with a command for the block, and end it after the block."""
         with self._readable_start():
-            process = _client(self._words(command))
+            process = _start_client(self._client_words(command))
         try:
             yield process
         finally:
             _end(process)
 
     def _start(self, command: str) -> ProcessChannel:
+        """Start a command and return its channel; raises ConnectionException if Docker's client cannot be started."""
         with self._readable_start():
-            return ProcessChannel(self._words(command))
+            return ProcessChannel(self._client_words(command))
 
-    def _words(self, command: str) -> list[str]:
+    def _client_words(self, command: str) -> list[str]:
+        """Return the call of Docker's client that runs a command in the container."""
         return [self.docker, "exec", "--interactive", self.hostname, "sh", "-c", command]
 
     @contextlib.contextmanager
@@ -253,6 +256,7 @@ class ContainerSession(Session):
             raise ConnectionException(f"{self.hostname}: Docker cannot be run: {error.strerror}") from error
 
     def _refuse_closed(self) -> None:
+        """Raise ConnectionClosedException unless the process of the session runs."""
         if not self.alive():
             raise ConnectionClosedException(
                 f"{self.hostname}: the session is closed: the container was stopped or left"
@@ -262,7 +266,7 @@ class ContainerSession(Session):
         """Raise ConnectionException if the command failed because the container stopped, or Docker did not run it."""
         was_killed = done.exit_status > _BY_SIGNAL
         if was_killed and self._keeper is not None:
-            # It may still seem to run for a moment after its container was killed.
+            # The process of the session may still seem to run for a moment after its container was killed.
             self._keeper.status_event.wait(_NOTICED_S)
         if not self.alive():
             raise ConnectionClosedException(f"{self.hostname}: the session was lost during {quoted}")

@@ -28,8 +28,11 @@ _BROKEN_SIGNATURES = {"ssh-rsa", "ssh-dss"}
 def check_host_key(
     client: "paramiko.SSHClient", files: Iterable[Path], name: str, otherwise: Any
 ) -> "tuple[KnownKeys, Callable[..., paramiko.Transport]]":
-    """Let ``client`` check the key of the host ``name`` by these files, and by the policy ``otherwise`` if they hold
-    none of it; return the known keys, and the ``transport_factory`` for the client's ``connect``."""
+    """Let ``client`` check the key of the host ``name`` by these known_hosts files.
+
+    ``otherwise`` is the policy for a host of which the files have no key. Returns the known keys, and the
+    ``transport_factory`` for the client's ``connect``. Raises KnownHostsError.
+    """
     files = tuple(files)
     keys = known_keys(files, name)
     for key in keys.keys:
@@ -47,6 +50,7 @@ def check_host_key(
 
 @functools.cache
 def _transport_class() -> Any:
+    """Return the class of our transports. It is defined here so that paramiko is imported late."""
     import paramiko
 
     ciphers: tuple[str, ...] = vars(paramiko.Transport)["_preferred_ciphers"]
@@ -68,6 +72,7 @@ def _transport_class() -> Any:
             """Return the host key algorithms; certificates first where only an authority is known."""
             algorithms = super().preferred_keys
             prefers_certificates = bool(self.known_keys.authorities) and not self.known_keys.keys
+            # False sorts first; algorithms of one kind keep their order.
             return tuple(sorted(algorithms, key=lambda name: name.endswith(_CERTIFICATE) is not prefers_certificates))
 
         def _verify_key(self, host_key: bytes, sig: bytes) -> None:
@@ -89,6 +94,7 @@ def _transport_class() -> Any:
 
 
 def _certified_or(otherwise: Any) -> Any:
+    """Return the policy that accepts hosts with a valid certificate, and leaves all others to ``otherwise``."""
     import paramiko
 
     class CertifiedOr(paramiko.MissingHostKeyPolicy):
@@ -124,7 +130,7 @@ def is_certified(blob: bytes, keys: KnownKeys, now_s: float) -> bool:
     """
     from paramiko import SSHException
 
-    certificate = _decoded(blob)
+    certificate = _decoded_certificate(blob)
     if certificate.signer in keys.revoked:
         raise SSHException("the authority of the host certificate is revoked (@revoked in known_hosts)")
     if certificate.signer not in keys.authorities:
@@ -135,7 +141,7 @@ def is_certified(blob: bytes, keys: KnownKeys, now_s: float) -> bool:
     return True
 
 
-def _decoded(blob: bytes) -> _Certificate:
+def _decoded_certificate(blob: bytes) -> _Certificate:
     """Return the fields of a certificate; raises what paramiko's decoders raise for a stranger's bytes."""
     from paramiko import Message, PKey
 
@@ -174,6 +180,7 @@ def _decoded(blob: bytes) -> _Certificate:
 
 
 def _texts(field: bytes) -> tuple[str, ...]:
+    """Return the texts in a field that lists several."""
     from paramiko import Message
 
     message = Message(field)
@@ -187,10 +194,11 @@ def _fault(certificate: _Certificate, host: str, now_s: float) -> str:
     """Return why a certificate of a known authority is not valid for ``host`` now, empty if it is."""
     from paramiko import Message
 
-    signature = Message(certificate.signature)
-    if Message(certificate.signature).get_text() in _BROKEN_SIGNATURES:
+    algorithm = Message(certificate.signature).get_text()
+    if algorithm in _BROKEN_SIGNATURES:
         return "its signature is not valid"
-    if not certificate.signer.verify_ssh_sig(certificate.signed, signature):
+    # A message of its own: the one above is read already.
+    if not certificate.signer.verify_ssh_sig(certificate.signed, Message(certificate.signature)):
         return "its signature is not valid"
     # Options that a client does not know are critical: OpenSSH defines none for hosts.
     if certificate.role != _HOST_CERTIFICATE or certificate.critical:

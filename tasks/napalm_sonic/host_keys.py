@@ -72,7 +72,10 @@ def known_name(host: str, port: int) -> str:
 
 
 def known_keys(files: Iterable[Path], name: str) -> KnownKeys:
-    """Return the keys that the files have for ``name``; missing files and broken lines have none."""
+    """Return the keys that the files have for ``name`` (see ``known_name``); missing files and broken lines have none.
+
+    Raises KnownHostsError.
+    """
     paths = tuple(files)
     host = name
     if name.startswith("["):
@@ -87,6 +90,7 @@ def known_keys(files: Iterable[Path], name: str) -> KnownKeys:
 
 
 def _keys(paths: Iterable[Path], name: str, mark: str) -> "tuple[paramiko.PKey, ...]":
+    """Return the readable keys of the lines about a host that have this mark."""
     keys: list[paramiko.PKey] = []
     for path in paths:
         for line in known_lines(path, name, mark):
@@ -111,26 +115,26 @@ def _key_of(line: str) -> "paramiko.PKey | None":
 
 
 def known_lines(path: Path, name: str, mark: str = "") -> tuple[str, ...]:
-    """Return the lines of the file that speak of ``name`` and have this mark, which is cut off.
+    """Return the lines of the file about ``name`` that have this mark, without the mark.
 
     Raises KnownHostsError.
     """
-    return tuple(line.text for line in _lines(path, name, mark))
+    return tuple(line.text for line in _lines_about(path, name, mark))
 
 
 def known_places(files: Iterable[Path], name: str, mark: str = "") -> str:
     """Return the places of ``name`` in the files, as ``known_hosts line 3``; empty if there are none."""
     places: list[str] = []
     for path in files:
-        places += [f"{_shown(path)} line {line.number}" for line in _lines(path, name, mark)]
+        places += [f"{_shown(path)} line {line.number}" for line in _lines_about(path, name, mark)]
     return ", ".join(places)
 
 
 def broken_places(files: Iterable[Path], name: str) -> str:
-    """Return the places of ``name`` at which no key can be read."""
+    """Return the places of ``name`` in the files at which no key can be read, as ``known_places`` does."""
     places: list[str] = []
     for path in files:
-        broken_lines = [line for line in _lines(path, name, "") if _key_of(line.text) is None]
+        broken_lines = [line for line in _lines_about(path, name, "") if _key_of(line.text) is None]
         places += [f"{_shown(path)} line {line.number}" for line in broken_lines]
     return ", ".join(places)
 
@@ -143,14 +147,17 @@ def _shown(path: Path) -> Path:
     return path
 
 
-def _lines(path: Path, name: str, mark: str) -> tuple[HostKeyLine, ...]:
-    """Return the lines about a host that have this mark, empty for none; a missing file has no lines."""
+def _lines_about(path: Path, name: str, mark: str) -> tuple[HostKeyLine, ...]:
+    """Return the lines about a host that have this mark, empty for no mark; a missing file has no lines.
+
+    Raises KnownHostsError if the file cannot be read.
+    """
     try:
         stat = path.stat()
     except OSError:
         return ()
     try:
-        index = _index(path, stat.st_mtime_ns, stat.st_size)
+        index = _index_of(path, stat.st_mtime_ns, stat.st_size)
     except OSError as error:
         raise KnownHostsError(f"{path} cannot be read: {error.strerror}") from error
     if mark:
@@ -160,8 +167,8 @@ def _lines(path: Path, name: str, mark: str) -> tuple[HostKeyLine, ...]:
 
 
 @functools.lru_cache(maxsize=8)
-def _index(path: Path, mtime_ns: int, size_bytes: int) -> _Index:
-    """Index the file; its time and size are arguments so that a changed file is read again."""
+def _index_of(path: Path, mtime_ns: int, size_bytes: int) -> _Index:
+    """Return the index of a file, cached; time and size are parameters so that a changed file is read again."""
     index = _Index()
     lines = path.read_text(encoding="utf-8", errors="replace").splitlines()
     for number, line in enumerate(lines, start=1):
@@ -182,6 +189,7 @@ def _without_mark(line: str) -> tuple[str, str]:
 
 
 def _add_line(index: _Index, mark: str, line: HostKeyLine) -> None:
+    """Add a line to the index by its mark, or by how its names are written."""
     if mark:
         index.marked.setdefault(mark, []).append(line)
     elif line.names.startswith("|1|") or re.search(r"[*?!]", line.names):
@@ -192,7 +200,10 @@ def _add_line(index: _Index, mark: str, line: HostKeyLine) -> None:
 
 
 def matches(names: str, name: str) -> bool:
-    """Tell whether comma-separated patterns match a host as in sshd(8): one does, and none with ``!`` before it."""
+    """Tell whether comma-separated patterns match a host as in sshd(8).
+
+    One of them must match, and none of the matching ones may begin with ``!``.
+    """
     matching = [pattern for pattern in names.split(",") if _matches(pattern.removeprefix("!"), name)]
     return bool(matching) and not any(pattern.startswith("!") for pattern in matching)
 

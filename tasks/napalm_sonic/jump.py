@@ -57,7 +57,7 @@ class Jump:
 
 
 def parse_jump(value: Any) -> Jump:
-    """Return the jump host of the option ``jump``; raises ValueError, which names the fault."""
+    """Return the jump host that the option ``jump`` describes; raises ValueError, which names the fault."""
     if not isinstance(value, Mapping):
         raise ValueError("optional_args 'jump' is a mapping: {'host': …, 'username': …}")
     types: dict[str, Any] = {option.name: option.type for option in fields(Jump)}
@@ -155,34 +155,38 @@ class _Gate:
     def __init__(self, jump: Jump) -> None:
         self._jump = jump
         self._lock = threading.Lock()
-        self._free = threading.BoundedSemaphore(jump.channels)
+        self._free_channels = threading.BoundedSemaphore(jump.channels)
         self._client: paramiko.SSHClient | None = None
         self._users = 0
 
     def open(self, host: str, port: int, timeout_s: float) -> Tunnel:
         """Return a channel to a switch; raises ConnectTimeoutError if none becomes free, and what ``dial`` raises."""
-        if not self._free.acquire(timeout=_WAIT_FOR_CHANNEL_S):
+        if not self._free_channels.acquire(timeout=_WAIT_FOR_CHANNEL_S):
             raise ConnectTimeoutError(f"jump host {self._jump}: all {self._jump.channels} channels are in use")
         try:
             try:
-                return self._tunnel(host, port, timeout_s)
+                return self._open_tunnel(host, port, timeout_s)
             except _SessionLostError:
                 # The session broke after its last use; try once with a new one.
-                return self._tunnel(host, port, timeout_s)
+                return self._open_tunnel(host, port, timeout_s)
         except BaseException:
-            self._free.release()
+            self._free_channels.release()
             raise
 
-    def _tunnel(self, host: str, port: int, timeout_s: float) -> Tunnel:
+    def _open_tunnel(self, host: str, port: int, timeout_s: float) -> Tunnel:
+        """Return a channel to a switch as a user of the session; raises what ``_enter`` and ``_open_channel`` raise."""
         transport = self._enter(timeout_s)
         try:
-            return Tunnel(_channel(transport, self._jump, host, port, timeout_s), self)
+            return Tunnel(_open_channel(transport, self._jump, host, port, timeout_s), self)
         except BaseException:
             self._leave()
             raise
 
     def _enter(self, timeout_s: float) -> "paramiko.Transport":
-        """Add a user and return the session's transport; opens the session if there is none or it is lost."""
+        """Add a user and return the session's transport; open the session if there is none or it is lost.
+
+        Raises HostKeyError, ConnectAuthError, ConnectTimeoutError or ConnectionException.
+        """
         with self._lock:
             transport = None
             if self._client is not None:
@@ -199,15 +203,17 @@ class _Gate:
     def leave(self) -> None:
         """Remove a user and free its channel."""
         self._leave()
-        self._free.release()
+        self._free_channels.release()
 
     def _leave(self) -> None:
+        """Remove a user; the last one closes the session."""
         with self._lock:
             self._users -= 1
             if not self._users:
                 self._close()
 
     def _close(self) -> None:
+        """Close the session if there is one; the caller holds the lock."""
         if self._client is not None:
             client = self._client
             self._client = None
@@ -219,8 +225,10 @@ _gates_lock = threading.Lock()
 
 
 def _login(jump: Jump, timeout_s: float) -> "paramiko.SSHClient":
-    """Return a client logged in to the jump host. Raises HostKeyError, ConnectAuthError, ConnectTimeoutError or
-    ConnectionException."""
+    """Return a client that is logged in to the jump host.
+
+    Raises HostKeyError, ConnectAuthError, ConnectTimeoutError or ConnectionException.
+    """
     import paramiko
 
     client = paramiko.SSHClient()
@@ -258,7 +266,7 @@ def _login(jump: Jump, timeout_s: float) -> "paramiko.SSHClient":
 
 
 def _unknown_key_fix(jump: Jump) -> str:
-    """Return what to do about a host key that is not recorded."""
+    """Return in words what to do if the jump host's key is not recorded."""
     return (
         f"{jump.known_hosts_file} does not hold it; record it with `railweave trust`, or by ssh-keyscan and a look at "
         f"the fingerprint"
@@ -268,7 +276,10 @@ def _unknown_key_fix(jump: Jump) -> str:
 def _checking_transport(
     client: "paramiko.SSHClient", hosts: KnownHosts, where: str, *, unknown_key: str
 ) -> "Callable[..., paramiko.Transport]":
-    """Return the ``transport_factory`` that checks the host key; raises HostKeyError if no key is recorded."""
+    """Return the ``transport_factory`` of paramiko's ``connect`` that checks the host key.
+
+    Raises HostKeyError if no key is recorded, ConnectionException if the files cannot be read.
+    """
     import paramiko
 
     try:
@@ -281,7 +292,9 @@ def _checking_transport(
     return factory
 
 
-def _channel(transport: "paramiko.Transport", jump: Jump, host: str, port: int, timeout_s: float) -> "paramiko.Channel":
+def _open_channel(
+    transport: "paramiko.Transport", jump: Jump, host: str, port: int, timeout_s: float
+) -> "paramiko.Channel":
     """Return a channel from the jump host to a switch.
 
     Raises _SessionLostError if the session to the jump host ended, else ConnectTimeoutError or ConnectionException.
@@ -300,7 +313,7 @@ def _channel(transport: "paramiko.Transport", jump: Jump, host: str, port: int, 
         # paramiko raises no error of its own for a channel that is not opened in time.
         if time.monotonic() - began >= timeout_s:
             raise ConnectTimeoutError(f"{where}: no answer within {timeout_s:g} s") from error
-        text = f"{where}: {error or 'the session to the jump host was lost'}"
+        message = f"{where}: {error or 'the session to the jump host was lost'}"
         if transport.is_active():
-            raise ConnectionException(text) from error
-        raise _SessionLostError(text) from error
+            raise ConnectionException(message) from error
+        raise _SessionLostError(message) from error

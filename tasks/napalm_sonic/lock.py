@@ -28,8 +28,10 @@ _RELEASE_S = 5.0
 
 
 class HeldError(LockError):  # type: ignore[misc]
-    """Another client, with the hold of the name ``hold``, is about to drain a switch (``railweave_switch.holding``),
-    for at most ``remaining_s``."""
+    """Another client is about to drain the switch (``railweave_switch.holding``).
+
+    ``hold`` is the name of its hold, and ``remaining_s`` how long the hold lasts at most.
+    """
 
     def __init__(self, text: str, hold: str = "", message: str = "", remaining_s: float = 0.0) -> None:
         super().__init__(text)
@@ -82,7 +84,10 @@ class Lock:
             channel.close()
 
     def _try_acquire(self) -> bool:
-        """Return whether the lock could be taken; raises LockError for any other failure than a taken lock."""
+        """Take the lock if it is free; return False if another session has it.
+
+        Raises LockError for every other failure, ConnectionClosedException if the session was lost.
+        """
         # `cat` ends with the channel's input, and the lock with it.
         hold_lock = f"echo {shlex.quote(who())} >{SESSION_LOCK_FILE}; echo locked; exec cat"
         make_folder = f"mkdir -p -m 700 {posixpath.dirname(SESSION_LOCK_FILE)}"

@@ -15,24 +15,25 @@ _DEAD_AFTER_MS = 60_000
 
 
 class HostKeyError(ConnectionException):  # type: ignore[misc]
-    """The host key of ``where`` is unknown, or (``changed``) differs from the recorded one, whose place is ``at``.
+    """The host key of ``where`` is unknown, or is ``changed``: it differs from the recorded one.
 
-    If the key is unknown, ``at`` names the lines about ``where`` that cannot be read.
+    ``at`` is the place of the recorded key. For an unknown key it names the lines about ``where`` that cannot be read.
     """
 
     def __init__(self, where: str, *, changed: bool, fix: str, at: str = "") -> None:
         self.where = where
         self.changed = changed
         self.at = at
-        state = "unknown"
-        place = f" ({at}: no key can be read there)"
         if changed:
             state = "not the known one"
-            place = f" ({at})"
+            note = at
             fix = f"{fix}; else someone may stand between"
-        if not at:
-            place = ""
-        super().__init__(f"{where}: the host key is {state}{place}. {fix}")
+        else:
+            state = "unknown"
+            note = f"{at}: no key can be read there"
+        if at:
+            state += f" ({note})"
+        super().__init__(f"{where}: the host key is {state}. {fix}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,7 +92,7 @@ def login_errors(
 
 
 def _reason(error: Exception) -> str:
-    """Return why there is no session, with what to look at where the words of the library do not say it."""
+    """Return why there is no session, and what to check if the library's message does not say it."""
     if isinstance(error, ConnectionRefusedError):
         return f"{error.strerror}; check address and port of the inventory, and that SSH runs there"
     # paramiko's words for a server that speaks another protocol, or nothing.

@@ -66,9 +66,10 @@ _SPELLED = {
 
 
 def parse_options(optional_args: Mapping[str, Any] | None, timeout_s: float) -> Options:
-    """Check ``optional_args``; raises ValueError, which suggests the nearest name for an unknown one.
+    """Return the options in ``optional_args``.
 
-    ``timeout_s`` is the constructor's timeout, the default for commands that only read.
+    ``timeout_s`` is the constructor's timeout, the default for commands that only read. Raises ValueError for a wrong
+    value, and for an unknown name, for which it suggests the nearest valid one.
     """
     arguments = dict(optional_args or {})
     jump = None
@@ -79,7 +80,9 @@ def parse_options(optional_args: Mapping[str, Any] | None, timeout_s: float) -> 
     for name in arguments:
         if name not in valid_names:
             raise ValueError(_unknown_key_text(name, sorted(valid_names)))
-    driver_options = {_SPELLED[name]: _checked(name, value) for name, value in arguments.items() if name in _SPELLED}
+    driver_options = {
+        _SPELLED[name]: _valid_value(name, value) for name, value in arguments.items() if name in _SPELLED
+    }
     driver_options.setdefault("command_timeout_s", float(timeout_s))
     netmiko_arguments = {name: value for name, value in arguments.items() if name in netmiko_names}
     return Options(**driver_options, jump=jump, netmiko=_netmiko_arguments(netmiko_arguments))
@@ -93,8 +96,8 @@ def _unknown_key_text(name: str, valid_names: list[str]) -> str:
     return text
 
 
-def _checked(name: str, value: Any) -> Any:
-    """Return the value of one of the driver's own options; raises ValueError that names the valid ones."""
+def _valid_value(name: str, value: Any) -> Any:
+    """Return the value of one of the driver's own options; raises ValueError, which names the valid values."""
     if name == "transport":
         if value not in TRANSPORTS:
             raise ValueError(f"optional_args 'transport' is one of {', '.join(TRANSPORTS)}, not {value!r}")

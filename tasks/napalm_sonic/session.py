@@ -222,12 +222,14 @@ class Session:
         return channel
 
     def _transport(self) -> "paramiko.Transport":
+        """Return the active transport of the session; raises ConnectionClosedException if it is lost or closed."""
         transport = self._held_transport()
         if transport is None or not transport.is_active():
             raise ConnectionClosedException(f"{self.hostname}: the SSH session is closed")
         return transport
 
     def _held_transport(self) -> "paramiko.Transport | None":
+        """Return the transport of netmiko's connection, active or not; None while the session is closed."""
         client = getattr(self._connection, "remote_conn_pre", None)
         if client is None:
             return None
@@ -235,6 +237,11 @@ class Session:
         return transport
 
     def _exit_status(self, channel: "paramiko.Channel", deadline: float, command: str) -> int:
+        """Return the exit status of a command that has closed its output, -1 if a signal ended it.
+
+        Raises CommandTimeoutException if it does not come until ``deadline``, ConnectionClosedException if the session
+        is lost.
+        """
         if not channel.status_event.wait(max(0.0, deadline - time.monotonic())):
             raise CommandTimeoutException(f"{self.hostname}: no exit status in time from {command!r}")
         exit_status = channel.exit_status
@@ -243,7 +250,7 @@ class Session:
         return exit_status
 
     def _is_lost(self) -> bool:
-        """Return whether the session of a closed channel is lost."""
+        """Return whether the whole session is lost, after one of its channels was closed."""
         transport = self._held_transport()
         if transport is not None:
             # paramiko's thread ends with the session.
@@ -252,7 +259,10 @@ class Session:
 
     @contextmanager
     def _napalm_errors(self, what: str) -> "Iterator[None]":
-        """Raise errors of paramiko and the operating system as NAPALM's exceptions."""
+        """Raise errors of paramiko and the operating system in the block as NAPALM's exceptions.
+
+        ``what`` is the command, for the message.
+        """
         import paramiko
 
         try:
@@ -281,7 +291,10 @@ def _noise_text(noise: str) -> str:
 
 
 def _connect(session: Session) -> Any:
-    """Return a netmiko connection of type ``linux`` that does not wait for a shell prompt."""
+    """Return a new netmiko connection for a session, through its jump host if it has one.
+
+    Raises ConnectAuthError, ConnectTimeoutError, HostKeyError or ConnectionException, with a fix in the message.
+    """
     port = int(session.netmiko_arguments.get("port") or 22)
     where = f"{session.hostname}:{port}"
     timeout_s = float(session.netmiko_arguments.get("conn_timeout") or session.timeout_s)
@@ -309,7 +322,7 @@ def _connect(session: Session) -> Any:
 
 
 def _known_hosts_files(arguments: "Mapping[str, Any]") -> tuple[Path, ...]:
-    """Return the files with the host keys of switches, by netmiko's arguments."""
+    """Return the files with the host keys of switches that netmiko's arguments select."""
     files = []
     if arguments.get("system_host_keys"):
         files.append(_USERS_KNOWN_HOSTS)
@@ -349,6 +362,7 @@ def _keep_alive(client: Any, interval_s: float) -> None:
 
 @functools.cache
 def _connection_class() -> type[Any]:
+    """Return the class of our connections. It is defined here so that netmiko is imported late."""
     from netmiko.linux import LinuxSSH
 
     class ExecOnly(LinuxSSH):
