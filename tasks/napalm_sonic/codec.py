@@ -47,7 +47,7 @@ def _sort_key(part: str) -> tuple[int, int, str]:
 def first_json(text: str, command: str) -> Any:
     """Return the JSON value that a command printed, without warning lines before it; ``{}`` for no output.
 
-    Raises CommandErrorException, quoting the first line, if the output has no JSON.
+    Raises CommandErrorException, which quotes the first line, if the output has no JSON.
     """
     clean = strip_ansi(text)
     if not clean.strip():
@@ -120,7 +120,10 @@ def lldp_capabilities(octets: str) -> list[str]:
 
 
 def error_of(answer: Mapping[str, Any], secrets: Iterable[str] = ()) -> str:
-    """Return why a transaction failed, in the words of the refusing command if there is one, without ``secrets``."""
+    """Return why a transaction failed, with ``secrets`` hidden.
+
+    It is the output of the command that refused, if there is one, and the error of the answer otherwise.
+    """
     refused = answer.get("refused")
     if refused:
         command = shown_text(str(refused["command"]), secrets)

@@ -41,6 +41,7 @@ def get_config(
 
 
 def _document(session: "Session", candidate: "Mapping[str, Any] | None", kind: str) -> "dict[str, Any] | None":
+    """Return the running, startup or candidate configuration; None if no candidate is loaded."""
     if kind == "running":
         return running_document(session)
     if kind == "startup":
@@ -51,7 +52,10 @@ def _document(session: "Session", candidate: "Mapping[str, Any] | None", kind: s
 
 
 def run_commands(session: "Session", commands: "Sequence[str]", encoding: str) -> dict[str, str]:
-    """Run each command unchanged and return its output; raises CommandErrorException for an exit status but 0."""
+    """Run each command unchanged; return the outputs by command.
+
+    Raises CommandErrorException if a command ends with another exit status than 0.
+    """
     if not isinstance(commands, list):
         raise TypeError("commands must be a list of texts")
     if encoding != "text":

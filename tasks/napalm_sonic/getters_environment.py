@@ -45,10 +45,13 @@ def _rows(session: "Session", command: str) -> dict[str, dict[str, str]]:
 
 
 def _is_working(row: Mapping[str, str]) -> bool:
-    return row.get("presence", "true").lower() == "true" and row.get("status", "").lower() == "true"
+    """Tell whether a fan or power supply is present and works."""
+    is_present = row.get("presence", "true").lower() == "true"
+    return is_present and row.get("status", "").lower() == "true"
 
 
 def _number(text: str | None) -> float:
+    """Return a reading as a number, -1.0 if it is missing or ``N/A``."""
     try:
         return float(text or "")
     except ValueError:
@@ -85,7 +88,10 @@ def _usage(session: "Session") -> float:
 
 
 def _memory(text: str) -> dict[str, int]:
-    """Return NAPALM's memory in bytes; /proc/meminfo has lines such as ``MemTotal:  16318480 kB`` (1,024 bytes)."""
+    """Return NAPALM's values of memory in bytes from the text of /proc/meminfo.
+
+    Its lines are such as ``MemTotal:  16318480 kB``, and its kB have 1,024 bytes.
+    """
     kibibytes: dict[str, int] = {}
     for line in text.splitlines():
         name, _, value = line.partition(":")

@@ -46,6 +46,7 @@ def _fqdn(session: "Session") -> str:
 
 
 def _present(value: str | None) -> str:
+    """Return a value of ``show version``, empty if the platform does not have it."""
     if value is None or value in _ABSENT:
         return ""
     return value

@@ -87,7 +87,10 @@ def counters_of(rows: Mapping[str, Mapping[str, str]]) -> dict[str, dict[str, in
 
 
 def kernel_interfaces(session: "Session") -> dict[str, dict[str, Any]]:
-    """Return the kernel's interfaces by name, natural order, without those of the host itself."""
+    """Return the kernel's interfaces by name in natural order, without those of the host itself.
+
+    Raises CommandErrorException.
+    """
     links = first_json(session.run_checked(ADDRESSES), ADDRESSES)
     if not isinstance(links, list):
         raise CommandErrorException(f"{ADDRESSES!r} printed no list")
@@ -95,19 +98,19 @@ def kernel_interfaces(session: "Session") -> dict[str, dict[str, Any]]:
 
 
 def network_links(links: Iterable[dict[str, Any]]) -> dict[str, dict[str, Any]]:
-    """Return links by name, natural order, without those of the host itself."""
+    """Return the kernel's links by name in natural order, without those of the host itself, such as ``docker0``."""
     named = {link["ifname"]: link for link in links if link.get("ifname")}
     return {name: named[name] for name in sorted(named, key=natural) if is_network_interface(name)}
 
 
 def read_ports(session: "Session") -> dict[str, dict[str, str]]:
-    """Return the application database's fields of every front-panel port, by name."""
+    """Return the fields of every front-panel port in APPL_DB, by the port's name."""
     rows = database_rows(session.run_checked(PORTS), PORTS)
     return network_ports({key.removeprefix(_PORT_PREFIX): fields for key, fields in rows.items()})
 
 
 def network_ports(ports: Mapping[str, dict[str, str]]) -> dict[str, dict[str, str]]:
-    """Return the front-panel ports alone."""
+    """Return the front-panel ports; the table has other rows too."""
     return {name: fields for name, fields in ports.items() if is_network_interface(name)}
 
 

@@ -23,8 +23,10 @@ _UNKNOWN = -1
 
 @decodes("what LLDP shows")
 def get_lldp_neighbors(session: "Session") -> dict[str, list[dict[str, str]]]:
-    """Return ``{local port: [{hostname, port}]}``; port is the neighbor's port id, which a SONiC switch sets to the
-    alias of the port."""
+    """Return ``{local port: [{hostname, port}]}``.
+
+    ``port`` is the neighbor's port id, which a SONiC switch sets to the alias of the port.
+    """
     return {
         port: [{"hostname": fields.get("lldp_rem_sys_name", ""), "port": fields.get("lldp_rem_port_id", "")}]
         for port, fields in _lldp_rows(session).items()
@@ -33,7 +35,7 @@ def get_lldp_neighbors(session: "Session") -> dict[str, list[dict[str, str]]]:
 
 @decodes("what LLDP shows")
 def get_lldp_neighbors_detail(session: "Session", interface: str) -> dict[str, list[dict[str, Any]]]:
-    """Return what LLDP neighbors announce; ``interface`` limits it to one local port, if not empty."""
+    """Return what LLDP neighbors announce, by local port; ``interface`` limits it to one port unless it is empty."""
     neighbors = lldp_of(_lldp_rows(session))
     if not interface:
         return neighbors
@@ -65,6 +67,7 @@ def bgp_of(instances: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
 
 
 def _lldp_rows(session: "Session") -> dict[str, dict[str, str]]:
+    """Return the rows of LLDP's table by local port in natural order."""
     rows = database_rows(session.run_checked(LLDP), LLDP)
     ports = {key.removeprefix(_LLDP_PREFIX): fields for key, fields in rows.items()}
     return {port: ports[port] for port in sorted(ports, key=natural)}
@@ -84,6 +87,7 @@ def _lldp_detail(fields: Mapping[str, str]) -> dict[str, Any]:
 
 
 def _instance(neighbors: Mapping[str, Any]) -> dict[str, Any]:
+    """Return NAPALM's values of a VRF from FRR's JSON, in which values of the instance are beside its neighbors."""
     peers = {name: peer for name, peer in neighbors.items() if name not in _NOT_PEERS and isinstance(peer, Mapping)}
     # FRR shows the router's own id with each neighbor.
     router_ids = [str(peer["localRouterId"]) for peer in peers.values() if peer.get("localRouterId")]
@@ -94,6 +98,7 @@ def _instance(neighbors: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _peer(peer: Mapping[str, Any]) -> dict[str, Any]:
+    """Return NAPALM's values of a neighbor from FRR's JSON."""
     is_up = peer.get("bgpState") == "Established"
     uptime_s = _UNKNOWN
     if is_up:
@@ -112,7 +117,10 @@ def _peer(peer: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _family(family: Mapping[str, Any]) -> dict[str, int]:
-    """Return prefix counts. FRR keeps what policy drops only with soft-reconfiguration, so "received" is unknown."""
+    """Return the prefix counts of an address family.
+
+    FRR keeps the prefixes that policy drops only with soft-reconfiguration, so the number of received ones is unknown.
+    """
     return {
         "received_prefixes": _UNKNOWN,
         "accepted_prefixes": int(family.get("acceptedPrefixCounter", _UNKNOWN)),

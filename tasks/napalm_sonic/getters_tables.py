@@ -22,7 +22,7 @@ _UNKNOWN_S = -1.0
 
 @decodes("its ARP table")
 def get_arp_table(session: "Session", vrf: str) -> list[dict[str, Any]]:
-    """Return ``[{interface, mac, ip, age}]`` of a VRF, "" the default one; the age is unknown (-1.0)."""
+    """Return ``[{interface, mac, ip, age}]`` of a VRF, ``""`` for the default one; the age is unknown (-1.0)."""
     command = ARP
     if vrf:
         command = f"{ARP} vrf {shlex.quote(vrf)}"

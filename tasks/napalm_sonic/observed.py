@@ -91,8 +91,11 @@ class Observed:
 
     @decodes("the timers that BGP shows")
     def bgp_timers(self) -> dict[str, dict[str, int]]:
-        """Return the timers of the sessions of the default VRF in seconds: ``keepalive`` and ``hold`` in force, and
-        ``configured_keepalive`` and ``configured_hold``; without sessions whose timers FRR does not show."""
+        """Return the timers of the default VRF's sessions in seconds, by the neighbor's name in BGP.
+
+        ``keepalive`` and ``hold`` are those in force, ``configured_keepalive`` and ``configured_hold`` the configured
+        ones. Sessions whose timers FRR does not show are left out.
+        """
         timers = {}
         for name, peer in self._default_peers().items():
             if isinstance(peer, Mapping) and all(key in peer for key in _TIMERS.values()):
@@ -102,7 +105,7 @@ class Observed:
 
     @decodes("what BFD shows")
     def bfd(self) -> dict[str, str]:
-        """Return the BFD state of the sessions of the default VRF that use BFD, in lower case."""
+        """Return the BFD state of the default VRF's sessions that use BFD, in lower case, by the neighbor's name."""
         states = {}
         for name, peer in self._default_peers().items():
             if isinstance(peer, Mapping) and "peerBfdInfo" in peer:
@@ -117,11 +120,11 @@ class Observed:
 
     @decodes("the timers that BFD shows")
     def bfd_detection_ms(self) -> dict[str, int]:
-        """Return BFD's detection time in milliseconds for each neighbor of the default VRF that is up, by its name in
-        BGP; without neighbors whose timers bfdd does not show.
+        """Return BFD's detection time in milliseconds for each neighbor of the default VRF that is up.
 
-        The time is the neighbor's multiplier times the longer of our receive and its transmit interval (RFC 5880
-        section 6.8.4)."""
+        The keys are the neighbors' names in BGP. Neighbors whose timers bfdd does not show are left out. The time is
+        the neighbor's multiplier times the longer of our receive and its transmit interval (RFC 5880 section 6.8.4).
+        """
         times: dict[str, int] = {}
         for peer in self.shown.get("bfd") or ():
             is_up = peer.get("status") == "up" and peer.get("vrf", "default") == "default"
@@ -164,7 +167,8 @@ def image_of(shown: Mapping[str, Any]) -> dict[str, str]:
 def observed_of(hostname: str, answer: Mapping[str, Any], last: Observed | None = None) -> Observed | None:
     """Return the observations in an answer, None if it has none.
 
-    If the answer says that nothing changed since ``last``, ``last`` itself is returned.
+    If the answer says that nothing has changed since the ``last`` observations, these are returned. Raises
+    CommandErrorException if the answer cannot be read.
     """
     if "observed" not in answer and "counters" not in answer:
         return None

@@ -52,7 +52,7 @@ def refuse_when_pending(hostname: str, status: CommitStatus) -> None:
 
 @decodes("the status of its last transaction")
 def status_of(status: Mapping[str, Any]) -> CommitStatus:
-    """Return the ``status`` of an answer as a value; raises CommandErrorException if it cannot be read."""
+    """Return the ``status`` in an answer as a value; raises CommandErrorException if it cannot be read."""
     hold = status.get("hold") or {}
     state = status["status"]
     if state not in _STAGES:
@@ -114,11 +114,12 @@ def _text(members: Mapping[str, Any], name: str) -> str:
 
 
 def _texts(members: Mapping[str, Any], name: str) -> tuple[str, ...]:
+    """Return a member of an answer as texts; empty if it is missing or null."""
     return tuple(map(str, members.get(name) or ()))
 
 
 def _broken(entry: object) -> str:
-    """Return in words the daemons that a change ended (``railweave_switch.services.describe_away``)."""
+    """Return in words the daemons that a change ended, empty for none (``railweave_switch.services.describe_away``)."""
     if not isinstance(entry, Mapping):
         raise TypeError("the daemons that a change ended are not an object")
     if not entry:
@@ -135,7 +136,10 @@ def _broken(entry: object) -> str:
 
 @decodes("what runs on it")
 def reading_of(hostname: str, answer: Mapping[str, Any], last: Reading | None) -> Reading:
-    """Return the reading of an answer; the parts that it leaves out are those of the ``last`` reading."""
+    """Return the reading of an answer. The switch leaves out unchanged parts, which are those of the ``last`` reading.
+
+    Raises CommandErrorException if the answer cannot be read, or if it leaves out a part that has changed.
+    """
     config = answer["config"]
     frr = answer["frr"]
     refuse_long_frr(frr.get("text"))
@@ -161,14 +165,17 @@ def reading_of(hostname: str, answer: Mapping[str, Any], last: Reading | None) -
 
 @decodes("what a change left")
 def learned_of(hostname: str, answer: Mapping[str, Any], last: Reading) -> Reading | None:
-    """Return the reading after a change, from its answer; None if tables or FRR's lines are not known from it."""
+    """Return the reading after a change, from the answer to the change and the ``last`` reading before it.
+
+    None if the answer does not show all tables and FRR's lines. Raises CommandErrorException if it cannot be read.
+    """
     config = answer.get("config") or {}
     frr = answer.get("frr") or {}
     try:
         if config.get("digest") == last.tables_digest:
             running = last.running
         elif config and config.get("since") == last.tables_digest:
-            running = last.running.with_tables(_changed(last.running.config_db, config["changed"]))
+            running = last.running.with_tables(_with_changed_rows(last.running.config_db, config["changed"]))
         else:
             return None
     except DocumentError as error:
@@ -205,7 +212,10 @@ def _reading(
 
 
 def _with_frr(running: RunningConfig, last: Reading | None, frr: Mapping[str, Any]) -> RunningConfig:
-    """Return the configuration with FRR's lines: those of the last reading if its digest is that of the answer."""
+    """Return the configuration with FRR's lines from an answer (``frr``).
+
+    If the digest is that of the last reading, they are those of the last reading.
+    """
     is_unchanged = last is not None and frr["digest"] and frr["digest"] == last.frr_digest
     if last is None or not is_unchanged:
         text = _frr_text(frr["text"])
@@ -219,7 +229,7 @@ def _with_frr(running: RunningConfig, last: Reading | None, frr: Mapping[str, An
 
 
 def _frr_text(text: object) -> str | None:
-    """Return FRR's configuration; None if it is unknown, as an empty text is."""
+    """Return FRR's configuration; None if it is unknown. An empty text counts as unknown."""
     if text is not None and not isinstance(text, str):
         raise TypeError("FRR's configuration is not text")
     if text and text.strip():
@@ -227,8 +237,8 @@ def _frr_text(text: object) -> str | None:
     return None
 
 
-def _changed(config_db: ConfigDb, changes: Mapping[str, Mapping[str, Any]]) -> ConfigDb:
-    """Return tables with changed rows (None for deleted ones); all other tables are the same objects."""
+def _with_changed_rows(config_db: ConfigDb, changes: Mapping[str, Mapping[str, Any]]) -> ConfigDb:
+    """Return tables after changes of rows (None for a deleted row); tables without changes are the same objects."""
     tables = dict(config_db)
     for table, rows in changes.items():
         after = dict(tables.get(table, {}))

@@ -20,23 +20,24 @@ FRR_RUNNING = "vtysh -c 'show running-config'"
 
 def running_document(session: "Session") -> dict[str, Any]:
     """Return tables and ``bgpraw`` as one JSON object; ``bgpraw`` is None if FRR does not answer."""
-    return _running(session)[0]
+    document, _ = _read_running(session)
+    return document
 
 
 def running_text(session: "Session") -> str:
     """Return the running document as text."""
-    document, printed = _running(session)
+    document, printed = _read_running(session)
     if printed is None:
         return as_text(document)
     # The switch's own text saves 30 ms a switch for writing it again.
     return printed
 
 
-def _running(session: "Session") -> tuple[dict[str, Any], str | None]:
-    """Return the document, and the switch's output if that is exactly the document.
+def _read_running(session: "Session") -> tuple[dict[str, Any], str | None]:
+    """Return the document, and the switch's output if the output is exactly the document, None otherwise.
 
-    One command prints everything on 202405 and later. FRR is read separately if it prints no FRR text (202305, or FRR
-    does not answer but the exit status is 0).
+    One command prints everything on 202405 and later. If it prints no FRR text, FRR is read separately: on 202305, or
+    if FRR does not answer but the exit status is 0. Raises CommandErrorException.
     """
     printed = session.run_checked(RUNNING)
     document = first_json(printed, RUNNING)
