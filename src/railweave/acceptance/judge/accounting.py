@@ -51,18 +51,18 @@ class LinkFlows(NamedTuple):
 
     round: str
     is_up: bool
-    # Places among the links of the plan, in their order.
+    # The indexes of these links among those of the plan, ascending.
     places: Sequence[int]
     sent: Sequence[int]
     received: Sequence[int]
 
     def has(self, place: int) -> bool:
-        """Tell whether the link at a place carried load."""
+        """Tell whether the link of the plan at index ``place`` carried load."""
         number = bisect_left(self.places, place)
         return number < len(self.places) and self.places[number] == place
 
     def flow(self, index: PlanIndex, number: int) -> Flow:
-        """Return one of them."""
+        """Return the flow of one of these links; ``number`` is its index in the columns."""
         link = index.plan.links[self.places[number]]
         return Flow(link, *self.ends(link), self.round, self.sent[number], self.received[number])
 
@@ -74,17 +74,15 @@ class LinkFlows(NamedTuple):
 
 
 def loaded_flows(index: PlanIndex, tallies: Mapping[str, RoundTally]) -> Iterator[LinkFlows]:
-    """Yield the links that carried ``covered_share`` of their rate and were read at both ends, by round and direction.
+    """Yield the loaded links of each round and direction: they carried ``covered_share`` of their rate at least.
 
-    Bytes are those of the whole round.
+    Links that were not read at both ends are left out. Bytes are those of the whole round.
     """
     for tally in tallies.values():
         least_per_gbps = index.rounds[tally.round].seconds * 1e9 / 8 * index.plan.settings.covered_share
         least_of_links = [least_per_gbps * link.speed_gbps for link in index.plan.links]
-        for is_up in (True, False):
-            senders, receivers = index.lower_places, index.upper_places
-            if not is_up:
-                senders, receivers = receivers, senders
+        directions = ((True, index.lower_places, index.upper_places), (False, index.upper_places, index.lower_places))
+        for is_up, senders, receivers in directions:
             sent_column = tally.column(senders, CounterMeaning.SENT_BYTES)
             received_column = tally.column(receivers, CounterMeaning.RECEIVED_BYTES)
             # One comprehension for speed: it looks at every link of the fabric in every round.
@@ -119,9 +117,9 @@ class _Compared(NamedTuple):
 
 
 def imbalances(index: PlanIndex, flows: Iterable[LinkFlows]) -> dict[tuple[PortEnd, PortEnd], list[Flow]]:
-    """Return the flows whose ends differ by more than those of healthy links do, by sender and receiver.
+    """Return the flows whose two ends counted differently, by more than on healthy links, by sender and receiver.
 
-    They are compared with the flows of the same kind of links and direction in all rounds.
+    A flow is compared with those of the same kind of link and the same direction in all rounds.
     """
     groups: dict[tuple[KindOfLink, bool], list[_Compared]] = defaultdict(list)
     kind_of = [_kind(index, link) for link in index.plan.links]
@@ -149,7 +147,7 @@ def _kind(index: PlanIndex, link: CoveredLink) -> KindOfLink:
 
 
 def _unequal(index: PlanIndex, group: Sequence[_Compared]) -> Iterator[Flow]:
-    """Yield the flows of one kind and direction whose loss is more than chance explains."""
+    """Yield the flows of one kind and direction whose lost share differs from that of most by more than chance."""
     shares = array("d", chain.from_iterable(compared.shares for compared in group))
     if not shares:
         return
@@ -180,10 +178,10 @@ def device_surplus(index: PlanIndex, counts: RoundTally, device: str) -> int | N
 def inner_surplus(
     index: PlanIndex, counts: RoundTally, device: str, unequal: Mapping[tuple[PortEnd, PortEnd], list[Flow]]
 ) -> int:
-    """Return the bytes that a switch received beyond those that it sent, negative if it sent more.
+    """Return the bytes that a switch received beyond those that it sent; negative if it sent more.
 
-    0 if a port was not read, if the packets of protocols that end in the switch may be the difference, or if drops or
-    ``unequal`` links explain it.
+    It is 0 if a port was not read, or if something else explains the difference: packets of protocols that end in the
+    switch, drops, or ``unequal`` flows of its links in this round.
     """
     surplus = device_surplus(index, counts, device)
     links = index.links_of[device]
@@ -205,7 +203,10 @@ def _has_drops(counts: RoundTally, end: PortEnd) -> bool:
 def swapped_links(
     links: Iterable[CoveredLink], tallies: Iterable[RoundTally]
 ) -> Iterator[tuple[CoveredLink, CoveredLink]]:
-    """Yield pairs of links whose lower ends agree with each other's upper ends over all rounds, not with their own."""
+    """Yield each pair of links whose cables are swapped.
+
+    Over all rounds the lower end of each agrees with the upper end of the other link, and not with its own.
+    """
     all_tallies = list(tallies)
     for first, second in combinations(links, 2):
         as_planned = 0
@@ -219,7 +220,7 @@ def swapped_links(
 
 
 def _difference(tally: RoundTally, lower: PortEnd, upper: PortEnd) -> int:
-    """Return the bytes by which two ends differ, of both directions."""
+    """Return by how many bytes the counters of two ends differ, both directions added."""
     up = tally.counted(lower, CounterMeaning.SENT_BYTES) - tally.counted(upper, CounterMeaning.RECEIVED_BYTES)
     down = tally.counted(upper, CounterMeaning.SENT_BYTES) - tally.counted(lower, CounterMeaning.RECEIVED_BYTES)
     return abs(up) + abs(down)

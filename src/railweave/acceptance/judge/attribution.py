@@ -32,14 +32,18 @@ class Others(NamedTuple):
 
 
 def attributed(case: Case, symptom: Symptom, culprits: Sequence[Culprit], others: Others) -> Iterator[Attribution]:
-    """Yield who is to blame for which tests of a symptom; None for those that nothing explains."""
+    """Yield each culprit with the tests of a symptom that it made slow; tests that nothing explains come with None.
+
+    ``culprits`` are those that are known from other symptoms.
+    """
     unexplained = set(symptom.tests)
     for culprit in culprits:
         tests = frozenset(name for name in unexplained if _slows(case, culprit, case.index.tests[name]))
         if tests:
             unexplained -= tests
             yield culprit, tests
-    if len(unexplained) < len(symptom.tests) and _is_chance(case, symptom.bound, unexplained):
+    some_are_explained = len(unexplained) < len(symptom.tests)
+    if some_are_explained and _is_chance(case, symptom.bound, unexplained):
         return
     # A node that is slow in collectives may pass every pair, and a pair of long latency may have its bandwidth.
     kinds = _compared_kinds(case.index.tests[min(symptom.tests)].kind)
@@ -55,7 +59,7 @@ def attributed(case: Case, symptom: Symptom, culprits: Sequence[Culprit], others
             named_culprits.append(new_culprit)
             unexplained -= tests
             yield new_culprit, tests
-    yield from _rest(case, named_culprits, frozenset(unexplained), passed)
+    yield from _attributed_rest(case, named_culprits, frozenset(unexplained), passed)
 
 
 def _is_chance(case: Case, bound: RoundBound | None, rest: Collection[str]) -> bool:
@@ -67,18 +71,20 @@ def _is_chance(case: Case, bound: RoundBound | None, rest: Collection[str]) -> b
     return sum(_share(case, name) for name in rest) >= bound.share * len(rest)
 
 
-def _rest(
+def _attributed_rest(
     case: Case, culprits: Sequence[Culprit], unexplained: frozenset[str], well: frozenset[str]
 ) -> Iterator[Attribution]:
-    """Yield who is to blame for tests that congestion may have held up: an element that is slow in all, or congestion.
+    """Yield culprits for tests that congestion may have held up, each with its tests; None with what nothing explains.
 
-    An element of which another test of the same kind met its limit is not slow by itself.
+    An element that is slow in all of its tests comes first, then the congestion of a known culprit. An element of which
+    another test of the same kind met its limit is not slow by itself.
     """
     held_up = _held_up(case, culprits, unexplained)
     kinds = {case.index.tests[name].kind for name in held_up}
     tests_of_kinds = [test.id for test in case.index.plan.tests if test.kind in kinds]
     passed = {name for name in tests_of_kinds if case.outcomes[name].status is OutcomeStatus.PASSED}
-    for blame in explain(case, frozenset(held_up), well | passed - held_up.keys()):
+    did_well = well | (passed - held_up.keys())
+    for blame in explain(case, frozenset(held_up), did_well):
         culprit = _blamed(case, blame)
         tests = blame.tests & unexplained
         if culprit is not None and len(tests) >= _LEAST_TESTS:
@@ -94,7 +100,7 @@ def _rest(
 
 
 def _blamed(case: Case, blame: Blame) -> Culprit | None:
-    """Return the culprit that an explanation names, None if it names nothing, or all nodes of a collective."""
+    """Return the culprit that an explanation names; None if it names nothing, or several nodes of a collective."""
     if not blame.elements:
         return None
     # Nodes that only took part in the same collectives cannot be told apart.
@@ -111,7 +117,7 @@ def _compared_kinds(kind: RoundKind) -> frozenset[RoundKind]:
 
 
 def _held_up(case: Case, culprits: Iterable[Culprit], names: Iterable[str]) -> Mapping[str, Culprit]:
-    """Return the tests that flows of a culprit may have held up by PFC, with the culprit."""
+    """Return the tests among ``names`` that flows of a culprit may have held up by PFC, each with the culprit."""
     names_of_round: dict[str, list[str]] = {}
     for name in sorted(names):
         test = case.index.tests[name]
@@ -167,7 +173,8 @@ def _touches(case: Case, culprit: Culprit, test: PlannedTest) -> bool:
 
 
 def _has_end_at(case: Case, culprit: Culprit, test: PlannedTest) -> bool:
-    """Tell whether a test has an end at a NIC or node of a culprit; if only NICs are at fault, their nodes are not."""
+    """Tell whether a test has an end at a NIC or node of a culprit."""
+    # If only NICs are at fault, other NICs of their nodes are not.
     kinds = {element.kind for element in culprit.elements}
     if kinds == {ElementKind.NIC}:
         names = {element.name for element in culprit.elements}
@@ -191,7 +198,7 @@ def _may_pass(case: Case, culprit: Culprit, leaves: Sequence[PlannedDevice]) -> 
 
 
 def _carried(case: Case, link: CoveredLink, test: PlannedTest) -> bool:
-    """Tell whether a test may have used a link, which carried something in its round."""
+    """Tell whether a test may have used a link, and the link carried something in its round."""
     if not case.index.may_cross(test, link):
         return False
     # The few packets of a latency test load no link.

@@ -60,9 +60,11 @@ def one_element(element: Element) -> Blame:
 def explain(
     case: Case, failed: frozenset[str], passed: frozenset[str], beside: frozenset[str] = frozenset()
 ) -> tuple[Blame, ...]:
-    """Return who is to blame for the tests in ``failed``, given those that did what is expected of them.
+    """Return who is to blame for the ``failed`` tests; no element of a test in ``passed`` is.
 
-    Of two elements that explain as many of them, the one that explains more of the slow tests in ``beside`` is named.
+    The element that explains most of them is named first, then the one that explains most of the rest. If two explain
+    as many, the one that also explains more of the slow tests in ``beside`` is named. A last explanation without
+    elements has the tests that nothing explains.
     """
     candidates = _candidates(case, failed | beside, passed)
     unexplained = set(failed)
@@ -72,23 +74,24 @@ def explain(
         if best is None or not best.tests & unexplained:
             blames.append(Blame((), EndRole.ANY, frozenset(unexplained)))
             break
+        # No test tells the elements apart that explain the same tests.
         equals = [candidate for candidate in candidates if (candidate.tests, candidate.role) == (best.tests, best.role)]
-        blames.append(Blame(_together(case, equals), best.role, best.tests))
+        blames.append(Blame(_named_together(case, equals), best.role, best.tests))
         unexplained -= best.tests
     return tuple(blames)
 
 
 def _rank(candidate: Candidate, unexplained: set[str]) -> tuple[int, int, bool, int]:
-    """Return the order of candidates: the one that explains most is the largest, then the simplest one."""
+    """Return the key by which the best candidate is the largest: it explains most, then it is the simplest one."""
     explained = len(candidate.tests & unexplained)
     return explained, len(candidate.tests), candidate.role is EndRole.ANY, -candidate.size
 
 
 def _candidates(case: Case, failed: frozenset[str], passed: frozenset[str]) -> list[Candidate]:
-    """Return the elements, each in its roles, through which no test passed."""
+    """Return the elements, each in a role, that no test in ``passed`` used, with the ``failed`` tests that did."""
     tests_through: dict[tuple[Element, EndRole], set[str]] = defaultdict(set)
     for name in sorted(failed | passed):
-        for element, role in _parts(case, case.index.tests[name]):
+        for element, role in _elements_in_roles(case, case.index.tests[name]):
             tests_through[element, role].add(name)
     candidates: list[Candidate] = []
     for (element, role), tests in tests_through.items():
@@ -98,8 +101,8 @@ def _candidates(case: Case, failed: frozenset[str], passed: frozenset[str]) -> l
     return candidates
 
 
-def _parts(case: Case, test: PlannedTest) -> Iterator[tuple[Element, EndRole]]:
-    """Yield every element that a test certainly uses, in both of its roles."""
+def _elements_in_roles(case: Case, test: PlannedTest) -> Iterator[tuple[Element, EndRole]]:
+    """Yield every element that a test certainly uses: once for both directions, and once in its own role."""
     if test.receiver is None:
         for node in dict.fromkeys(port.node for port in test.group):
             yield Element(ElementKind.NODE, node), EndRole.ANY
@@ -128,10 +131,10 @@ def _elements_of(case: Case, port: NicPort) -> Iterator[Element]:
         yield setting_element(f"plane {link.plane}")
 
 
-def _together(case: Case, candidates: Iterable[Candidate]) -> tuple[Element, ...]:
-    """Return elements that took part in the same tests, sorted.
+def _named_together(case: Case, candidates: Iterable[Candidate]) -> tuple[Element, ...]:
+    """Return the elements of candidates with the same tests, sorted.
 
-    An element that contains another one of them (`_PARTS`), and a cable that counters clear, is left out.
+    Elements that contain another one of them (`_PARTS`) are left out, and so are cables that counters clear.
     """
     elements = {candidate.element for candidate in candidates}
     kinds = {element.kind for element in elements}
@@ -158,16 +161,20 @@ _PARTS = (
 
 
 def _cleared(case: Case, elements: Iterable[Element]) -> Iterator[Element]:
-    """Yield cables both ends of which counted the same in every round, so that nothing was lost on them."""
+    """Yield the cables whose two ends counted the same in every round, so that nothing was lost on them."""
     compared_cables = {link.cable for link in case.loaded_links()}
     unequal_cables = {flows[0].link.cable for flows in case.unequal.values()}
+    equal_cables = compared_cables - unequal_cables
     for element in elements:
-        if element.kind is ElementKind.CABLE and element.name in compared_cables - unequal_cables:
+        if element.kind is ElementKind.CABLE and element.name in equal_cables:
             yield element
 
 
 def culprit_of(case: Case, explanation: Blame, fault: str) -> Culprit:
-    """Return the culprit of an explanation, with the nodes, switches and cables where people look for it."""
+    """Return the culprit of an explanation, with the nodes, switches and cables where people look for it.
+
+    ``fault`` is what its elements do, as the end of a sentence.
+    """
     names = {element.name for element in explanation.elements}
     # Without duplicates, in the order of the links of the plan.
     nodes: dict[str, None] = {}
@@ -185,7 +192,7 @@ def culprit_of(case: Case, explanation: Blame, fault: str) -> Culprit:
             devices[link.upper.device] = None
     if explanation.role is not EndRole.ANY:
         fault = f"{fault} {explanation.role}"
-    fix = _fix(explanation.elements)
+    fix = _fix_of(explanation.elements)
     return Culprit(
         elements=explanation.elements,
         fault=fault,
@@ -196,7 +203,8 @@ def culprit_of(case: Case, explanation: Blame, fault: str) -> Culprit:
     )
 
 
-def _fix(elements: Iterable[Element]) -> str:
+def _fix_of(elements: Iterable[Element]) -> str:
+    """Return what to do about the first of ``elements``."""
     fixes: Mapping[ElementKind, str] = {
         ElementKind.NIC: "check the PCIe width and speed of the NIC (`lspci -vv`, LnkSta) and its host",
         ElementKind.NODE: "check the clocks, power limits, PCIe and NVLink of the node (`nvidia-smi -q`, `rocm-smi`)",

@@ -37,7 +37,8 @@ class LinkBundle(NamedTuple):
     flows: int
 
     def share(self, *links: CoveredLink) -> float:
-        """Return the least share of all flows that these links carry: ECMP weighs links equally or by their speed."""
+        """Return the least share of all flows that these links carry."""
+        # ECMP weighs links equally, or by their speed.
         by_speed = sum(link.speed_gbps for link in links) / sum(link.speed_gbps for link in self.links)
         return min(by_speed, len(links) / len(self.links))
 
@@ -52,9 +53,9 @@ class LinkBundle(NamedTuple):
 
 
 def link_bundles(case: Case, *kinds: RoundKind, ran: bool) -> list[LinkBundle]:
-    """Return every bundle in both directions, with the flows of rounds of ``kinds``, or of all rounds without them.
+    """Return every bundle in both directions, with the flows of rounds of ``kinds``, or of all rounds if there is none.
 
-    With ``ran`` only tests with a value count; otherwise all whose tools started.
+    With ``ran`` only tests with a value count, otherwise all tests whose tools started.
     """
     links_of: dict[Place, list[CoveredLink]] = defaultdict(list)
     for link in case.index.plan.links:
@@ -69,6 +70,7 @@ def link_bundles(case: Case, *kinds: RoundKind, ran: bool) -> list[LinkBundle]:
 
 
 def _place(case: Case, link: CoveredLink) -> Place:
+    """Return the bundle that a link between switches belongs to: that of its leaf, or that of its pod."""
     lower = case.index.devices[link.lower.device]
     if case.index.is_between_pods(link):
         return _pod_place(lower)
@@ -84,7 +86,10 @@ def _pod_place(device: PlannedDevice) -> Place:
 
 
 def _pair_tests(case: Case, kinds: tuple[RoundKind, ...], *, ran: bool) -> Iterator[PlannedTest]:
-    """Yield the tests between two NIC ports with known leaves that ran, or without ``ran`` at least started."""
+    """Yield the tests between two NIC ports with known leaves that have a value.
+
+    Without ``ran`` those whose tools started are yielded, too.
+    """
     for tally in case.rounds(*kinds):
         for test in case.index.tests_of[tally.round]:
             is_pair = test.receiver is not None and test.kind in _PAIRS
@@ -97,7 +102,7 @@ def _pair_tests(case: Case, kinds: tuple[RoundKind, ...], *, ran: bool) -> Itera
 
 
 def _place_flows(case: Case, tests: Iterable[PlannedTest]) -> PlaceFlows:
-    """Return the flows of tests out of and into the leaves and pods that they leave and enter."""
+    """Return how many flows of ``tests`` leave each leaf and pod, and how many enter it."""
     hash_sees_ports = _hash_sees_ports(case)
     spines_of = {
         leaf: {link.upper.device for link in case.index.links_of[leaf] if link.lower.device == leaf}
@@ -120,7 +125,7 @@ def _place_flows(case: Case, tests: Iterable[PlannedTest]) -> PlaceFlows:
 
 
 def _hash_sees_ports(case: Case) -> bool:
-    """Tell whether most leaves that sent a test alone used more than one of their uplinks for its queue pairs."""
+    """Tell whether most leaves that sent a single test used more than one of their uplinks for its queue pairs."""
     leaves_alone: set[str] = set()
     leaves_with_several_uplinks: set[str] = set()
     for tally in case.rounds(RoundKind.ISOLATED):
@@ -146,7 +151,7 @@ def _tests_leaving(case: Case, round_id: str) -> Mapping[str, list[PlannedTest]]
 
 
 def _used_uplinks(case: Case, tally: RoundTally, leaf: str, queue_pairs: int) -> list[PortEnd]:
-    """Return the uplinks of a leaf that sent more than half of the bytes of a queue pair, if all sent the same."""
+    """Return the uplinks of a leaf that sent more than half of what one of its ``queue_pairs`` sends on average."""
     sent_bytes = {
         link.lower: tally.counted(link.lower, CounterMeaning.SENT_BYTES)
         for link in case.index.links_of[leaf]

@@ -49,12 +49,12 @@ class Case:
 
     @cached_property
     def loaded_up(self) -> frozenset[int]:
-        """Return the places of the links of the plan that carried load upwards in a round."""
+        """Return the indexes of the plan's links that carried load upwards in any round."""
         return frozenset().union(*(flows.places for flows in self.flows if flows.is_up))
 
     @cached_property
     def loaded_down(self) -> frozenset[int]:
-        """Return the places of the links of the plan that carried load downwards in a round."""
+        """Return the indexes of the plan's links that carried load downwards in any round."""
         return frozenset().union(*(flows.places for flows in self.flows if not flows.is_up))
 
     def loaded_links(self) -> Iterator[CoveredLink]:
@@ -63,7 +63,7 @@ class Case:
             yield self.index.plan.links[place]
 
     def receivers(self, round_id: str) -> Iterator[PortEnd]:
-        """Yield the ends that load arrived at in a round."""
+        """Yield the ends at which load arrived in a round."""
         for flows in self.flows:
             if flows.round == round_id:
                 for place in flows.places:
@@ -82,7 +82,7 @@ class Case:
 
     @cached_property
     def surpluses(self) -> Mapping[tuple[str, str], int]:
-        """Return the bytes that a switch received beyond those it sent, unexplained, by round and switch.
+        """Return the bytes that a switch received beyond those it sent, by round and switch, if nothing explains them.
 
         Trimmed packets leave shorter than they came, so lossy RDMA has no surplus above 0.
         """
@@ -111,7 +111,7 @@ class Case:
 
     @cached_property
     def meanings(self) -> frozenset[CounterMeaning]:
-        """Return what the devices count."""
+        """Return the meanings of all counters that some device has."""
         return frozenset().union(*(counts.meanings for counts in self.tallies.values()))
 
     def switches_with(self, meanings: Iterable[CounterMeaning]) -> frozenset[str]:
@@ -159,7 +159,7 @@ class Case:
                 yield tally
 
     def nic_counts(self, meaning: CounterMeaning) -> Iterator[NicCount]:
-        """Yield the counter of every NIC port in every round in which it is not 0."""
+        """Yield a counter of every NIC port for every round in which it is not 0."""
         links = list(self.index.host_link.values())
         places, _ = self.index.host_places
         for tally in self.rounds():
@@ -169,7 +169,7 @@ class Case:
                 yield NicCount(tally.round, link, value)
 
     def measures(self, metric: Metric, *kinds: RoundKind) -> Iterator[tuple[PlannedTest, Measure]]:
-        """Yield the tests of rounds of these kinds, or of all if no kind is given, that measured a metric."""
+        """Yield the tests that measured a metric, with their measure, in rounds of these kinds or in all rounds."""
         for test in self.index.plan.tests:
             if kinds and test.kind not in kinds:
                 continue
@@ -178,14 +178,14 @@ class Case:
                 yield test, measure
 
     def nic_end(self, port: NicPort) -> PortEnd | None:
-        """Return the end of the link at a NIC port."""
+        """Return the end of the link at a NIC port; None if the plan has no link there."""
         link = self.index.host_link.get(port)
         if link is None:
             return None
         return link.lower
 
     def places_of(self, end: PortEnd) -> tuple[tuple[str, ...], tuple[str, ...]]:
-        """Return the node or the switch of a port, as the nodes and the devices of a culprit."""
+        """Return the nodes and the devices of a culprit at a port: its node, or its switch; the other one is empty."""
         if end.device in self.index.nodes:
             return (end.device,), ()
         return (), (end.device,)

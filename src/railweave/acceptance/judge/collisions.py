@@ -24,7 +24,10 @@ _EVEN = 0.9
 def with_counted_limits(
     index: PlanIndex, outcomes: Mapping[str, MeasuredTest], tallies: Mapping[str, RoundTally]
 ) -> dict[str, MeasuredTest]:
-    """Return the outcomes of tests, those of collectives by the limits that follow from the bytes on their links."""
+    """Return the outcomes of tests, where collectives are judged by the bytes that their links carried.
+
+    A limit that a hash collision may lower is replaced by one for the collisions that the counters show.
+    """
     updated = dict(outcomes)
     for test in index.plan.tests:
         is_collective = test.receiver is None
@@ -46,7 +49,7 @@ def with_counted_limits(
 
 
 def _counted_limit(limit: MetricLimit, share: float) -> MetricLimit:
-    """Return a limit for the share of line rate that the most loaded link let through, instead of the sure share."""
+    """Return a limit for ``share``, what the most loaded link let through of line rate, instead of the sure share."""
     sure_share = number(limit.inputs.get("sure_share"))
     if sure_share <= 0:
         return limit
@@ -62,7 +65,7 @@ def _counted_limit(limit: MetricLimit, share: float) -> MetricLimit:
 def _counted_share(index: PlanIndex, counts: RoundTally, group: Sequence[NicPort]) -> float | None:
     """Return the time that a NIC port of a group needs for its bytes, divided by that of the most loaded link.
 
-    None if a link was not read, or if the ports sent different amounts: then flows did not wait for each other.
+    Returns None if a link was not read, or if the ports sent different amounts: then flows did not wait for each other.
     """
     port_times = []
     for link in filter(None, map(index.host_link.get, group)):

@@ -34,28 +34,28 @@ class HostLinkBytes(NamedTuple):
 
 
 def disturbed_rounds(case: Case) -> Mapping[str, str]:
-    """Return the rounds with traffic that the plan does not explain, each with a sentence where it was seen."""
+    """Return the rounds with traffic that the plan does not explain, each with a sentence on where it was seen."""
     reasons: dict[str, str] = {}
     for tally in case.rounds(*_PAIRS):
         reason = _unplanned_traffic(case, tally)
         if reason:
             reasons[tally.round] = reason
     for (round_id, device), surplus in case.surpluses.items():
-        reason = _passes_through(case, round_id, device, surplus)
+        reason = _through_traffic(case, round_id, device, surplus)
         if reason and case.index.rounds[round_id].kind in _PAIRS:
             reasons.setdefault(round_id, reason)
     return reasons
 
 
 def _unplanned_traffic(case: Case, tally: RoundTally) -> str:
-    """Return which host link carried more than its tests explain, in a sentence; empty if none did."""
-    links = list(_host_link_bytes(case.index, case.outcomes, tally))
+    """Return a sentence on the first host link that carried more than its tests explain; empty if none did."""
+    directions = list(_host_link_bytes(case.index, case.outcomes, tally))
     # Bytes on the wire for a byte of payload, with headers and start-up, and for one that is acknowledged.
-    payload_factor = _median([link.counted / link.payload for link in links if link.payload])
-    only_acknowledging = [link for link in links if link.acknowledged and not link.payload]
-    acknowledged_factor = _median([link.counted / link.acknowledged for link in only_acknowledging])
+    payload_factor = _median([counts.counted / counts.payload for counts in directions if counts.payload])
+    only_acknowledging = [counts for counts in directions if counts.acknowledged and not counts.payload]
+    acknowledged_factor = _median([counts.counted / counts.acknowledged for counts in only_acknowledging])
     seconds = case.index.rounds[tally.round].seconds
-    for counts in links:
+    for counts in directions:
         excess = counts.counted - payload_factor * counts.payload - acknowledged_factor * counts.acknowledged
         share = excess / (counts.link.speed_gbps * 1e9 / 8 * seconds)
         if share > case.index.plan.settings.disturbed_share and not _has_fault(case, tally, counts.link):
@@ -63,11 +63,15 @@ def _unplanned_traffic(case: Case, tally: RoundTally) -> str:
     return ""
 
 
-def _passes_through(case: Case, round_id: str, device: str, surplus: int) -> str:
-    """Return which bytes entered or left a switch by ports outside the plan, in a sentence; empty if none did."""
+def _through_traffic(case: Case, round_id: str, device: str, surplus: int) -> str:
+    """Return a sentence on the bytes that entered or left a switch by ports outside the plan; empty if none did.
+
+    ``surplus`` is what the switch received beyond what it sent.
+    """
     slowest_gbps = min((link.speed_gbps for link in case.index.links_of[device]), default=0)
-    least = case.index.plan.settings.disturbed_share * slowest_gbps * 1e9 / 8 * case.index.rounds[round_id].seconds
-    if abs(surplus) <= least:
+    seconds = case.index.rounds[round_id].seconds
+    least_bytes = case.index.plan.settings.disturbed_share * slowest_gbps * 1e9 / 8 * seconds
+    if abs(surplus) <= least_bytes:
         return ""
     if surplus < 0:
         return f"{device} sent {-surplus:,} bytes that it received by no port of the plan"
@@ -85,7 +89,7 @@ def _median(ratios: list[float]) -> float:
 def _host_link_bytes(
     index: PlanIndex, outcomes: Mapping[str, MeasuredTest], tally: RoundTally
 ) -> Iterator[HostLinkBytes]:
-    """Yield both directions of the host links that were read, without those of tests that yielded no value."""
+    """Yield both directions of the host links that were read, without links of tests that have no value."""
     seconds = index.rounds[tally.round].seconds
     sent: dict[NicPort, float] = defaultdict(float)
     received: dict[NicPort, float] = defaultdict(float)
@@ -114,7 +118,7 @@ def _host_link_bytes(
 
 
 def _smaller_counts(tally: RoundTally, senders: Sequence[int], receivers: Sequence[int]) -> Iterator[int | None]:
-    """Yield the smaller of the bytes that both ends of each link counted; None if one of them was not read."""
+    """Yield the smaller of the two counts of bytes of each link, from sender to receiver; None if one was not read."""
     sent_column = tally.column(senders, CounterMeaning.SENT_BYTES)
     received_column = tally.column(receivers, CounterMeaning.RECEIVED_BYTES)
     for sent, received in zip(sent_column, received_column, strict=True):

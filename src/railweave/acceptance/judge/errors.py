@@ -50,7 +50,7 @@ class PortErrors(NamedTuple):
 
 
 def error_symptoms(case: Case) -> Iterator[Symptom]:
-    """Yield the ports with more errors than the standard or their peers explain."""
+    """Yield a symptom for each port with more errors than the standard or its peers explain."""
     ports = _port_errors(case)
     ports_of_kind: dict[str, list[PortErrors]] = defaultdict(list)
     for port in ports:
@@ -62,7 +62,7 @@ def error_symptoms(case: Case) -> Iterator[Symptom]:
             allowed = max(usual, port.bits / _CODEWORD_BITS * _FRAME_LOSS_RATIO)
             # The first comparison saves time: the tail of the distribution takes long to compute.
             if port.uncorrected > allowed and port.uncorrected > most_by_chance(allowed, len(ports)):
-                yield _uncorrected(case, port)
+                yield _uncorrected_symptom(case, port)
             elif port.flaps:
                 yield _cable_symptom(port, f"went down {port.flaps} times while tests ran")
             elif port.bit_error_rate > min(_DRAIN_BER, outlier_rate):
@@ -73,7 +73,7 @@ def error_symptoms(case: Case) -> Iterator[Symptom]:
 
 
 def _port_errors(case: Case) -> list[PortErrors]:
-    """Return the errors of both ends of every link, and the seconds of the rounds in which they were read."""
+    """Return the errors of both ends of every link, with the seconds of the rounds in which they were read."""
     places = case.index.places
     sums = _summed_errors(case)
     seconds: dict[str, float] = defaultdict(float)
@@ -112,8 +112,8 @@ def _seconds_without(case: Case, device: str, left_out: set[str]) -> float:
 
 
 def _summed_errors(case: Case) -> dict[CounterMeaning, list[int]]:
-    """Return the sum of each counter of errors over all rounds, by the places of ports; unread counters add 0."""
-    sums = {meaning: [0] * len(case.index.places) for meaning in _MEANINGS}
+    """Return the sum of each counter of errors over all rounds, a list by the places of ports; unread ones add 0."""
+    sums = {meaning: [0] * len(case.index.places) for meaning in _ERROR_MEANINGS}
     for tally in case.rounds():
         for meaning, totals in sums.items():
             column = tally.columns.get(meaning, [])
@@ -124,8 +124,8 @@ def _summed_errors(case: Case) -> dict[CounterMeaning, list[int]]:
 
 
 def _unread_places(tally: RoundTally, size: int) -> Iterable[int]:
-    """Return the places of ports none of whose counters of errors was read in a round."""
-    columns = [tally.columns[meaning] for meaning in _MEANINGS if meaning in tally.columns]
+    """Return the places of the ports of which no counter of errors was read in a round; ``size`` is that of columns."""
+    columns = [tally.columns[meaning] for meaning in _ERROR_MEANINGS if meaning in tally.columns]
     if not columns:
         return range(size)
     if any(None not in column for column in columns):
@@ -133,7 +133,7 @@ def _unread_places(tally: RoundTally, size: int) -> Iterable[int]:
     return [place for place, values in enumerate(zip(*columns, strict=True)) if values.count(None) == len(values)]
 
 
-_MEANINGS = (
+_ERROR_MEANINGS = (
     CounterMeaning.FEC_UNCORRECTABLE,
     CounterMeaning.ERRORS,
     CounterMeaning.FEC_CORRECTED,
@@ -142,8 +142,8 @@ _MEANINGS = (
 )
 
 
-def _uncorrected(case: Case, port: PortErrors) -> Symptom:
-    """Return the symptom of uncorrected errors: of the cable, or of the counter if all packets and bytes arrived."""
+def _uncorrected_symptom(case: Case, port: PortErrors) -> Symptom:
+    """Return the symptom of uncorrected errors; the counter is to blame if all packets and bytes arrived."""
     message = f"counted {port.uncorrected:,} codewords or frames with errors"
     crossing_tests = [test for test in case.index.plan.tests if case.index.may_cross(test, port.link)]
     bytes_are_missing = (port.link.far_end(port.end), port.end) in case.unequal
@@ -154,10 +154,11 @@ def _uncorrected(case: Case, port: PortErrors) -> Symptom:
     culprit = Culprit(
         (port_element(port.end),), "counts errors that did not happen", fix, devices=devices, slows=frozenset()
     )
-    text = f"{end_text(port.end)} {message}, and no NIC missed a packet"
-    return Symptom("A-8", Severity.ERROR, text, fix, culprit)
+    full_message = f"{end_text(port.end)} {message}, and no NIC missed a packet"
+    return Symptom("A-8", Severity.ERROR, full_message, fix, culprit)
 
 
 def _cable_symptom(port: PortErrors, message: str, severity: Severity = Severity.ERROR) -> Symptom:
+    """Return a symptom of the cable of a port; ``message`` is what the port has or did."""
     culprit = Culprit((cable_element(port.link),), "has errors", _FIX, cables=(port.link.cable,))
     return Symptom("A-8", severity, f"{end_text(port.end)} {message}", _FIX, culprit)

@@ -16,7 +16,7 @@ from railweave.wording import counted, either, first_few, listed
 UNEXPLAINED = "unexplained"
 """The code of a finding that nothing explains."""
 
-_OF_PARTS = "A-7"
+_PARTS_RULE = "A-7"
 
 # As many as a person looks at one by one.
 _MOST_SUSPECTS = 16
@@ -45,7 +45,10 @@ class _BlamedSymptom(NamedTuple):
 
 
 def findings(case: Case, symptoms: Iterable[Symptom]) -> tuple[AcceptanceFinding, ...]:
-    """Return the findings of symptoms, one for each rule and culprit, errors first."""
+    """Return the findings of symptoms, one for each rule and culprit, errors first.
+
+    Symptoms whose culprit is known come first: their culprits may explain the tests of the others.
+    """
     all_symptoms = tuple(symptoms)
     breaches: list[_BlamedSymptom] = []
     culprits: list[Culprit] = []
@@ -70,27 +73,28 @@ def findings(case: Case, symptoms: Iterable[Symptom]) -> tuple[AcceptanceFinding
     return _merged(breaches)
 
 
-def _follows_from_switches(slow: Symptom, symptoms: Iterable[Symptom]) -> bool:
+def _follows_from_switches(part_symptom: Symptom, symptoms: Iterable[Symptom]) -> bool:
     """Tell whether a part of the design, such as a rail, is slow because all of its switches are at fault."""
-    if slow.code != _OF_PARTS or slow.culprit is None or not slow.culprit.devices:
+    part = part_symptom.culprit
+    if part_symptom.code != _PARTS_RULE or part is None or not part.devices:
         return False
     faulty_switches: set[str] = set()
     for symptom in symptoms:
         culprit = symptom.culprit
         if culprit is not None and RoundKind.ISOLATED in culprit.slows:
             faulty_switches |= {element.name for element in culprit.elements if element.kind is ElementKind.DEVICE}
-    return faulty_switches.issuperset(slow.culprit.devices)
+    return faulty_switches.issuperset(part.devices)
 
 
 def _order(case: Case, symptom: Symptom) -> tuple[bool, int]:
-    """Return the order of symptoms: errors first, then by the kinds of their rounds."""
+    """Return the key that sorts symptoms: errors first, then by the kinds of their rounds."""
     kinds = list(RoundKind)
     first_kind = min(kinds.index(case.index.tests[name].kind) for name in symptom.tests)
     return symptom.severity is not Severity.ERROR, first_kind
 
 
 def _beside(symptom: Symptom, test_symptoms: list[Symptom]) -> frozenset[str]:
-    """Return the tests of other symptoms that break the same rule with the same severity."""
+    """Return the tests of other symptoms of the same rule and severity."""
     tests: set[str] = set()
     for other in test_symptoms:
         if other is not symptom and (other.code, other.severity) == (symptom.code, symptom.severity):
@@ -99,7 +103,7 @@ def _beside(symptom: Symptom, test_symptoms: list[Symptom]) -> frozenset[str]:
 
 
 def _suspects(case: Case, tests: frozenset[str]) -> tuple[Element, ...]:
-    """Return the NICs of tests that nothing explains, those of most tests first."""
+    """Return the NICs that take part in ``tests``, those in most tests first, at most `_MOST_SUSPECTS`."""
     nics: Counter[Element] = Counter()
     for name in sorted(tests):
         nics.update(case.index.nic(port) for port in ends_of(case.index.tests[name]))
@@ -107,7 +111,7 @@ def _suspects(case: Case, tests: frozenset[str]) -> tuple[Element, ...]:
 
 
 def _tests_text(case: Case, symptom: Symptom, tests: frozenset[str]) -> str:
-    """Return how many tests are beyond their limits, and the worst of them."""
+    """Return the message of a symptom with the number of its ``tests`` and the worst of them."""
     worst = ""
     worst_share = 0.0
     for name in sorted(tests):
@@ -138,7 +142,7 @@ def _merged(breaches: Iterable[_BlamedSymptom]) -> tuple[AcceptanceFinding, ...]
 
 
 def _finding(code: str, elements: tuple[Element, ...], breaches: Sequence[_BlamedSymptom]) -> AcceptanceFinding:
-    """Return the finding of breaches with the same elements; the first of them gives its places and fix."""
+    """Return the finding of breaches with the same elements; its fix and its nodes and devices are of the first one."""
     texts = first_few(dict.fromkeys(breach.text for breach in breaches), 3, "; ")
     severity = min((breach.symptom.severity for breach in breaches), key=list(Severity).index)
     culprit = breaches[0].culprit
@@ -147,7 +151,7 @@ def _finding(code: str, elements: tuple[Element, ...], breaches: Sequence[_Blame
         return AcceptanceFinding(
             code=code, severity=severity, message=texts, elements=elements, nodes=(), devices=(), cables=(), fix=fix
         )
-    message = f"{_names(culprit)} {culprit.fault}: {texts}"
+    message = f"{_subject(culprit)} {culprit.fault}: {texts}"
     return AcceptanceFinding(
         code=code,
         severity=severity,
@@ -160,10 +164,10 @@ def _finding(code: str, elements: tuple[Element, ...], breaches: Sequence[_Blame
     )
 
 
-_WORDS = {ElementKind.NIC: "NIC"}
+_KIND_WORDS = {ElementKind.NIC: "NIC"}
 
 
-def _names(culprit: Culprit) -> str:
+def _subject(culprit: Culprit) -> str:
     """Return the elements of a culprit as the subject of a sentence."""
     names = [element.name for element in culprit.elements]
     if "swapped" in culprit.fault:
@@ -174,5 +178,5 @@ def _names(culprit: Culprit) -> str:
         return names[0]
     if len(set(names)) < len(names):
         # A cable has the name of its NIC.
-        names = [f"{_WORDS.get(element.kind, element.kind)} {element.name}" for element in culprit.elements]
+        names = [f"{_KIND_WORDS.get(element.kind, element.kind)} {element.name}" for element in culprit.elements]
     return either(names)

@@ -19,21 +19,21 @@ from railweave.acceptance.judge.outcomes import OutcomeStatus
 from railweave.acceptance.model import CoveredLink, PlannedTest, PortEnd
 from railweave.diagnostics import Severity
 
-_COUNTED = (CounterMeaning.FEC_UNCORRECTABLE, CounterMeaning.ERRORS)
+_ERROR_MEANINGS = (CounterMeaning.FEC_UNCORRECTABLE, CounterMeaning.ERRORS)
 
 
 def loss_symptoms(case: Case) -> Iterator[Symptom]:
-    """Yield swapped cables, links with unequal ends, and switches that lose packets without counting drops."""
+    """Yield symptoms of swapped cables, of links with unequal ends, and of switches that lose packets uncounted."""
     for first, second in case.swapped:
         yield _swap_symptom(first, second)
     for flows in case.unequal.values():
         if flows[0].link.lower not in case.exchanged_ports:
-            yield _located(case, flows)
+            yield _loss_symptom(case, flows)
     yield from _leak_symptoms(case)
 
 
 def _leak_symptoms(case: Case) -> Iterator[Symptom]:
-    """Yield switches that received more than they sent, while NICs missed packets and nothing counted a drop."""
+    """Yield a symptom for each switch that received more than it sent without a drop, while NICs missed packets."""
     # The round with the largest surplus of each switch.
     worst_round: dict[str, str] = {}
     largest: Counter[str] = Counter()
@@ -64,8 +64,8 @@ def _swap_symptom(first: CoveredLink, second: CoveredLink) -> Symptom:
     return Symptom("A-3", Severity.ERROR, message, culprit.fix, culprit)
 
 
-def _located(case: Case, flows: Sequence[Flow]) -> Symptom:
-    """Return the loss of flows in the same direction of a link, with its culprit."""
+def _loss_symptom(case: Case, flows: Sequence[Flow]) -> Symptom:
+    """Return the symptom of the unequal ``flows`` of one direction of a link: a wrong counter, or a lossy cable."""
     worst = max(flows, key=lambda flow: abs(flow.lost))
     message = (
         f"{end_text(worst.sender)} sent {worst.sent:,} bytes in round {worst.round},"
@@ -83,7 +83,10 @@ def _located(case: Case, flows: Sequence[Flow]) -> Symptom:
         suspects = (port_element(worst.sender), port_element(worst.receiver))
         return Symptom("A-3", Severity.ERROR, message, "find where these bytes come from", suspects=suspects)
     culprit = lossy_cable(worst.link)
-    if any(case.tallies[flow.round].count(flow.receiver, meaning) for flow in flows for meaning in _COUNTED):
+    error_counts = (
+        case.tallies[flow.round].count(flow.receiver, meaning) for flow in flows for meaning in _ERROR_MEANINGS
+    )
+    if any(error_counts):
         message += ", with errors counted"
     return Symptom("A-3", Severity.ERROR, message, culprit.fix, culprit)
 
@@ -95,7 +98,7 @@ def lossy_cable(link: CoveredLink) -> Culprit:
 
 
 def _wrong_counter(case: Case, flow: Flow) -> PortEnd | None:
-    """Return the end whose counter is wrong, None if packets were lost on the link."""
+    """Return the end whose counter is wrong; None if packets were lost on the link."""
     tally = case.tallies[flow.round]
     for end in (flow.sender, flow.receiver):
         surplus = device_surplus(case.index, tally, end.device)
@@ -110,14 +113,14 @@ def _wrong_counter(case: Case, flow: Flow) -> PortEnd | None:
     tests = [test for test in case.crossings[flow.link.nic_port] if test.round == flow.round]
     packets_are_missing = case.transport_noticed(tests)
     if packets_are_missing is None:
-        packets_are_missing = not _rule_out_loss(case, tests, flow.share)
+        packets_are_missing = not _limits_rule_out_loss(case, tests, flow.share)
     if packets_are_missing:
         return None
     return nic_end
 
 
-def _rule_out_loss(case: Case, tests: Sequence[PlannedTest], share: float) -> bool:
-    """Tell whether all tests passed limits that they could not have reached with this share of packets lost."""
+def _limits_rule_out_loss(case: Case, tests: Sequence[PlannedTest], share: float) -> bool:
+    """Tell whether all tests passed limits that they could not have reached with this ``share`` of packets lost."""
     limits = []
     for test in tests:
         outcome = case.outcomes[test.id]

@@ -37,7 +37,10 @@ class StrayTraffic(NamedTuple):
 
 
 def stray_traffic(case: Case) -> tuple[StrayTraffic, ...]:
-    """Return the traffic towards NICs in queues that neither its class nor the control traffic of peers explains."""
+    """Return the traffic towards NICs in other queues than that of RDMA, if it is more than control traffic.
+
+    Control traffic is what most ports have, and acknowledgments of what the NIC sends.
+    """
     classes = case.index.plan.classes
     expected_queues = {planned.queue for planned in classes if planned.role == "rdma"}
     if not expected_queues:
@@ -46,17 +49,17 @@ def stray_traffic(case: Case) -> tuple[StrayTraffic, ...]:
         # Trimmed packets are sent in the queue of notifications.
         expected_queues |= {planned.queue for planned in classes if planned.role == "cnp"}
     bytes_of_rounds = {tally.round: list(_unexpected_bytes(case, tally, expected_queues)) for tally in case.rounds()}
-    rates = [part.sent / part.link.speed_gbps for parts in bytes_of_rounds.values() for part in parts]
+    rates = [sent / link.speed_gbps for round_bytes in bytes_of_rounds.values() for link, _, sent in round_bytes]
     if not rates:
         return ()
     # CNPs and control traffic are the same for all ports; a fault would have to reach half of them to count as usual.
     usual = HealthySpread(rates)
     share = case.index.plan.settings.disturbed_share
     strays = []
-    for round_id, parts in bytes_of_rounds.items():
+    for round_id, round_bytes in bytes_of_rounds.items():
         tally = case.tallies[round_id]
         least_per_gbps = max(case.index.rounds[round_id].seconds * share * 1e9 / 8, usual.middle + usual.tolerance)
-        for link, queue, sent in parts:
+        for link, queue, sent in round_bytes:
             least_bytes = link.speed_gbps * least_per_gbps
             if sent <= least_bytes or link.nic_port is None:
                 continue
@@ -69,7 +72,7 @@ def stray_traffic(case: Case) -> tuple[StrayTraffic, ...]:
 
 
 def _unexpected_bytes(case: Case, tally: RoundTally, expected_queues: set[int]) -> Iterator[QueueBytes]:
-    """Yield the bytes towards NICs in all other queues."""
+    """Yield the bytes towards NICs in all queues but ``expected_queues``."""
     for link in case.index.host_link.values():
         for queue, sent in tally.bytes_of_queues(link.upper).items():
             if queue not in expected_queues:
@@ -77,9 +80,9 @@ def _unexpected_bytes(case: Case, tally: RoundTally, expected_queues: set[int]) 
 
 
 def dscp_symptoms(case: Case) -> Iterator[Symptom]:
-    """Yield the nodes whose traffic is in another queue than that of its class.
+    """Yield a symptom for each node whose traffic is in another queue than that of its class.
 
-    They are the fewest senders that explain all stray traffic; senders of the same traffic are named together.
+    These nodes are the fewest senders that explain all stray traffic. Senders of the same traffic have one symptom.
     """
     unexplained = list(stray_traffic(case))
     while unexplained:
@@ -122,7 +125,7 @@ class IncastReading(NamedTuple):
 
 
 def incast_readings(case: Case) -> tuple[IncastReading, ...]:
-    """Return the reading of every switch that counts ECN marks, sorted by name."""
+    """Return the sums over all incast rounds of every switch that counts ECN marks, sorted by name."""
     frames: Counter[str] = Counter()
     marks: Counter[str] = Counter()
     senders: Counter[str] = Counter()
@@ -147,7 +150,7 @@ def _frames(case: Case, tally: RoundTally, device: str, meaning: CounterMeaning)
 
 
 def _marks(case: Case, tally: RoundTally, device: str) -> int | None:
-    """Return the ECN marks of the lossless queues of a switch, None if no such queue has a counter."""
+    """Return the ECN marks of the lossless queues of a switch; None if no such queue has a counter."""
     counters = []
     for link in case.index.links_of[device]:
         for queue, marks in tally.marks_of_queues(link.end_at(device)).items():
@@ -159,7 +162,10 @@ def _marks(case: Case, tally: RoundTally, device: str) -> int | None:
 
 
 def ecn_symptoms(case: Case) -> Iterator[Symptom]:
-    """Yield the switches that paused before they marked, and those that pause far more per mark than their peers."""
+    """Yield a symptom for each switch that pauses without marks, or far more per mark than its peers.
+
+    If all switches of a tier do, they have one symptom.
+    """
     readings_of_tier: dict[str, list[IncastReading]] = defaultdict(list)
     for reading in incast_readings(case):
         readings_of_tier[case.index.devices[reading.device].tier].append(reading)
@@ -188,6 +194,7 @@ def _pauses_early(reading: IncastReading, readings: list[IncastReading]) -> bool
 
 
 def _tier_symptom(devices: tuple[str, ...]) -> Symptom:
+    """Return the symptom of a tier whose switches all pause before they mark."""
     fix = "lower the ECN thresholds, or let the NICs send ECN-capable packets (`railweave explain`)"
     culprit = Culprit((setting_element("ECN"),), "lets PFC come first", fix, devices=devices, slows=CONGESTED)
     return Symptom("A-4", Severity.ERROR, f"{len(devices)} switches pause before they mark packets", fix, culprit)

@@ -56,7 +56,7 @@ class MeasuredTest(NamedTuple):
 
 
 def outcomes(plan: AcceptancePlan, results: Iterable[NodeResult]) -> dict[str, MeasuredTest]:
-    """Return the outcome of every planned test; results of tests that are not in the plan count for nothing."""
+    """Return the outcome of every planned test by its id; results of tests that are not in the plan are left out."""
     readings_of_tests: dict[str, dict[str, ToolReading]] = {}
     for result in results:
         readings_of_tests.setdefault(result.test, {})[result.node] = result.reading
@@ -76,7 +76,7 @@ def outcomes(plan: AcceptancePlan, results: Iterable[NodeResult]) -> dict[str, M
 def _has_started(test: PlannedTest, readings: Mapping[str, ToolReading], *, receivers_report: bool) -> bool:
     """Tell whether the tools of a test started, by what they printed.
 
-    Many sites keep only what the sender prints. With ``receivers_report`` a receiver without a report did not start.
+    Many sites keep only what the sender prints. If ``receivers_report``, a receiver without a report did not start.
     """
     if test.receiver is None:
         # One rank of a collective reports for all.
@@ -88,15 +88,15 @@ def _has_started(test: PlannedTest, readings: Mapping[str, ToolReading], *, rece
 
 
 def _outcome(test: PlannedTest, readings: Mapping[str, ToolReading]) -> MeasuredTest:
-    """Return the outcome of a test from the readings of its nodes, as if its tools had started."""
+    """Return the outcome of a test from the readings of its nodes; ``tried`` is left to the caller."""
     reading = readings.get(test.sender.node)
     if test.receiver is None and reading is None:
         # One rank of a collective writes the table, on whichever node it runs.
         reading = next((candidate for candidate in readings.values() if candidate.answer is Answer.OK), None)
     if reading is None:
         return MeasuredTest(OutcomeStatus.NOT_RUN, (), None, f"{test.sender.node} has no result")
+    # Wrong data fail a test whatever its bandwidth is.
     if number(reading.values.get("wrong")) > 0:
-        # Whatever its bandwidth is.
         return MeasuredTest(OutcomeStatus.FAILED, (), reading, "delivered wrong data")
     mismatch = _mismatch(reading, test)
     if mismatch:
@@ -118,7 +118,7 @@ def _outcome(test: PlannedTest, readings: Mapping[str, ToolReading]) -> Measured
 
 
 def _mismatch(reading: ToolReading, test: PlannedTest) -> str:
-    """Return why a result belongs to another test than the planned one, empty if it does not."""
+    """Return why a result is not that of the planned test: its link, MTU or queue pairs differ. Empty if it is."""
     if reading.values.get("link") == "IB":
         fix = "name the RDMA device of the fabric (`rdma` in the intent)"
         return f"{test.id} ran over InfiniBand, not over RoCE: {fix}"
@@ -139,7 +139,7 @@ def _mismatch(reading: ToolReading, test: PlannedTest) -> str:
 
 
 def number(scalar: Scalar | None) -> float:
-    """Return a value as a number, 0 for a word or nothing."""
+    """Return a value as a number; 0 if it is a word, a truth value or missing."""
     if isinstance(scalar, int | float) and not isinstance(scalar, bool):
         return float(scalar)
     return 0.0

@@ -48,7 +48,7 @@ class PlanIndex:
 
     @cached_property
     def place_of_link(self) -> Mapping[PortEnd, int]:
-        """Return the place of each link among those of the plan, by its lower end."""
+        """Return the index of each link among those of the plan, by its lower end."""
         return {link.lower: place for place, link in enumerate(self.plan.links)}
 
     @cached_property

@@ -46,7 +46,7 @@ class PauseFrames(NamedTuple):
 
 
 def drop_symptoms(case: Case) -> Iterator[Symptom]:
-    """Yield the drops of lossless classes of every switch and NIC, and links on which PFC frames are not obeyed."""
+    """Yield symptoms of switches and NICs that dropped lossless packets, and of links that lost PFC frames."""
     for device, drops in _switch_drops(case).items():
         packets = sum(drop.packets for drop in drops)
         message = f"{device} dropped {packets:,} packets of lossless classes"
@@ -71,33 +71,38 @@ def _switch_drops(case: Case) -> Mapping[str, list[Drop]]:
 
 
 def _dropped(counts: Counts) -> int:
+    """Return the packets that a queue or group dropped."""
     return max(counts.get(CounterMeaning.DROPS, 0), counts.get(CounterMeaning.WRED_DROPS, 0))
 
 
 def _dropping_culprit(case: Case, device: str, drops: list[Drop]) -> Culprit:
-    """Return what is to blame for the drops of a switch: its counter, the PFC of one port, or its buffer."""
+    """Return what is to blame for the drops of a switch: a counter, the PFC of one port, or the buffer."""
     rounds = {drop.round for drop in drops}
     tests = [test for round_id in sorted(rounds) for test in case.index.tests_of[round_id]]
     ends = {drop.end for drop in drops}
+    # Drops of a single port that no NIC noticed did not happen.
     if case.transport_noticed(tests) is False and len(ends) == 1:
         fix = "compare its counters with `show queue counters`: no NIC missed a packet"
         fault = "counts drops that did not happen"
         return Culprit((port_element(*ends),), fault, fix, devices=(device,), slows=frozenset())
     ingress = {drop.end for drop in drops if drop.is_ingress}
+    # Ports that let packets come without a pause.
     if ingress:
         silent = {end for end in ingress if not _frames_sent(case, end, rounds)}
     else:
         silent = _silent_feeders(case, device, rounds)
     if len(silent) == 1:
-        return _pfc_off(case, *silent)
+        (silent_end,) = silent
+        return _pfc_off(case, silent_end)
     if len(ingress) == 1 and not silent:
         # The port paused its neighbor, which did not obey.
-        return _pfc_off(case, _far_end(case, *ingress))
+        (ingress_end,) = ingress
+        return _pfc_off(case, _far_end(case, ingress_end))
     return _small_buffer(device)
 
 
 def _silent_feeders(case: Case, device: str, rounds: set[str]) -> set[PortEnd]:
-    """Return the ports that received load in every one of ``rounds`` and never paused, while other ports did."""
+    """Return the ports of a switch that received load in each of ``rounds`` and never paused, while other ports did."""
     silent_in_rounds = []
     has_paused = False
     for round_id in rounds:
@@ -112,10 +117,12 @@ def _silent_feeders(case: Case, device: str, rounds: set[str]) -> set[PortEnd]:
 
 
 def _frames_sent(case: Case, end: PortEnd, rounds: set[str]) -> int:
+    """Return the PFC frames that a port sent in ``rounds``."""
     return sum(case.tallies[name].counted(end, CounterMeaning.PFC_SENT) for name in rounds)
 
 
 def _far_end(case: Case, end: PortEnd) -> PortEnd:
+    """Return the port at the other end of a link, or the port itself if the plan has no link there."""
     link = case.index.link_at.get(end)
     if link is None:
         return end
@@ -123,6 +130,7 @@ def _far_end(case: Case, end: PortEnd) -> PortEnd:
 
 
 def _pfc_off(case: Case, end: PortEnd) -> Culprit:
+    """Return the PFC of a port as the culprit."""
     fix = "turn PFC on for the lossless priorities at this port (`show pfc priority`; on nodes `mlnx_qos`)"
     element = setting_element(f"PFC of {end_text(end)}")
     return Culprit((element,), "does not pause", fix, *case.places_of(end), slows=CONGESTED)
@@ -135,7 +143,10 @@ def _small_buffer(device: str) -> Culprit:
 
 
 def _nic_symptoms(case: Case) -> Iterator[Symptom]:
-    """Yield NICs that dropped what arrived: either they send no pauses, or their switch port does not obey."""
+    """Yield a symptom for each NIC that dropped what arrived.
+
+    A NIC that sends pauses has a switch port that does not obey; otherwise its own PFC is to blame.
+    """
     drops: Counter[PortEnd] = Counter()
     for reading in case.nic_counts(CounterMeaning.DROPS):
         drops[reading.link.lower] += reading.value
@@ -152,7 +163,7 @@ def _nic_symptoms(case: Case) -> Iterator[Symptom]:
 
 
 def _frame_symptoms(case: Case) -> Iterator[Symptom]:
-    """Yield ports that did not receive the PFC frames that their neighbor sent."""
+    """Yield a symptom for each port that received less than half of the PFC frames that its neighbor sent."""
     frames_of = _pause_frames(case)
     for link in case.index.plan.links:
         for sender, receiver in ((link.lower, link.upper), (link.upper, link.lower)):
@@ -167,7 +178,7 @@ def _frame_symptoms(case: Case) -> Iterator[Symptom]:
 
 
 def _pause_frames(case: Case) -> Mapping[PortEnd, PauseFrames]:
-    """Return the PFC frames of both directions of links over all rounds by sender, where there are any."""
+    """Return the PFC frames of each direction of links over all rounds, by sender; ports without any are left out."""
     frames_of: dict[PortEnd, PauseFrames] = {}
     lower_places = case.index.lower_places
     upper_places = case.index.upper_places

@@ -24,7 +24,7 @@ def case_of(
     counters: Iterable[DeviceCounters],
     job: JobResult | None = None,
 ) -> Case:
-    """Return results and counters as the rules see them, disturbed rounds included."""
+    """Return the case of a plan with its results and counters, disturbed rounds included."""
     index = PlanIndex(plan)
     tallier = _tallier(index)
     for device in counters:
@@ -41,9 +41,9 @@ def case_in(
     rounds: Collection[str] | None = None,
     processes: int | None = None,
 ) -> Case:
-    """Return ``results`` and the counters below ``root``, of all rounds or of ``rounds``, as the rules see them.
+    """Return the case of a plan with its ``results`` and the counters below ``root``, of all rounds or of ``rounds``.
 
-    ``processes`` is by default one for each core, and one where there are few files.
+    ``processes`` is how many read the files: by default one for each core, or a single one for few files.
     """
     files = counted_rounds(root, plan, rounds)
     index = PlanIndex(plan)
@@ -68,7 +68,7 @@ def case_in(
 
 
 def _tallier(index: PlanIndex) -> Tallier:
-    """Return a tallier of nothing yet, which fills the places of ``index``."""
+    """Return a new tallier for a plan; it fills the places of ``index``."""
     plan = index.plan
     lossless = frozenset(planned.priority for planned in plan.classes if planned.lossless)
     # Traffic in a wrong queue shows at the ports to nodes; incasts are judged by the marks of every queue.
@@ -78,6 +78,7 @@ def _tallier(index: PlanIndex) -> Tallier:
 
 
 def _case(index: PlanIndex, tallier: Tallier, results: Iterable[NodeResult], job: JobResult | None) -> Case:
+    """Return the case of what ``tallier`` has counted, with collectives judged by it."""
     tallies = tallier.finished(index.rounds, index.link_at)
     measured = with_counted_limits(index, outcomes(index.plan, results), tallies)
     return Case(index, measured, tallies, job)

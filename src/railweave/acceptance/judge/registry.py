@@ -43,7 +43,7 @@ def judge_rule(
     supported: frozenset[CounterMeaning] = frozenset(),
     by_switches: bool = False,
 ) -> Callable[[Look], Look]:
-    """Register a function as a rule."""
+    """Return a decorator that registers a function as a rule; the fields are those of `JudgeRule`."""
 
     def register(look: Look) -> Look:
         _RULES[code] = JudgeRule(
@@ -56,7 +56,7 @@ def judge_rule(
 
 @cache
 def judge_rules() -> tuple[JudgeRule, ...]:
-    """Return all rules by their codes."""
+    """Return all rules, sorted by their codes."""
     package = import_module("railweave.acceptance.judge.rules")
     for module in iter_modules(package.__path__):
         import_module(f"{package.__name__}.{module.name}")

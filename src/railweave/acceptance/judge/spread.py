@@ -34,7 +34,7 @@ _UNEQUAL_FLOWS = 2.0
 
 
 def loaded_links(case: Case) -> frozenset[PortEnd]:
-    """Return the lower ends of the links that rounds loaded, in both directions where the plan has flows in both."""
+    """Return the lower ends of the links that rounds loaded: in both directions, if the plan has flows in both."""
     loaded_both_ways = case.loaded_up & case.loaded_down
     loaded: set[PortEnd] = set()
     for place in case.loaded_up | case.loaded_down:
@@ -46,13 +46,16 @@ def loaded_links(case: Case) -> frozenset[PortEnd]:
 
 
 def unloaded_links(case: Case) -> tuple[CoveredLink, ...]:
-    """Return the links that both ends counted and that no round loaded."""
+    """Return the links that no round loaded, although they were read at both ends."""
     loaded = loaded_links(case)
     return tuple(link for link in case.index.plan.links if link.lower not in loaded and _was_read(case, link))
 
 
 def _was_read(case: Case, link: CoveredLink) -> bool:
-    """Tell whether both ends of a link were read in all rounds with counters that may load it, at least one."""
+    """Tell whether both ends of a link were read in every round that may load it and has counters.
+
+    There must be such a round.
+    """
     tallies = [case.tallies[round_id] for round_id in link.rounds if round_id in case.tallies]
     for tally in tallies:
         for end in (link.lower, link.upper):
@@ -77,7 +80,10 @@ def _unused_ends(case: Case) -> frozenset[PortEnd]:
 
 
 def dead_symptoms(case: Case) -> Iterator[Symptom]:
-    """Yield planes, switches and cables that carried nothing where chance does not explain it."""
+    """Yield a symptom for each plane, switch and cable that carried nothing, if chance does not explain it.
+
+    A link is part of one symptom only: that of its plane, else of its switch, else of its cable.
+    """
     unused = _unused_ends(case)
     dead = _dead_links(case, unused)
     planes = _dead_planes(case, dead)
@@ -113,9 +119,9 @@ def _dead_links(case: Case, unused: frozenset[PortEnd]) -> list[CoveredLink]:
 
 
 def _had_to_carry(case: Case, port: NicPort) -> bool:
-    """Tell whether tools started that fill the link of a NIC port.
+    """Tell whether tools started that fill the link of a NIC port, and no latency test shows that the link works.
 
-    If a latency test passed over the port, its link works: such tests send too little to show in the counters.
+    Latency tests send too little to show in the counters.
     """
     has_started = False
     for test in case.crossings[port]:
@@ -130,7 +136,7 @@ def _had_to_carry(case: Case, port: NicPort) -> bool:
 
 
 def _is_improbable(bundle: LinkBundle, unused: list[CoveredLink], bundles: list[LinkBundle]) -> bool:
-    """Tell whether chance does not explain the unused links of a bundle, if there are any."""
+    """Tell whether a bundle has ``unused`` links, and chance does not explain them."""
     return bool(unused) and bundle.odds_unused(unused) * len(bundles) < FALSE_FINDING_ODDS
 
 
@@ -161,7 +167,7 @@ def _dead_planes(case: Case, dead: list[CoveredLink]) -> tuple[int, ...]:
 
 
 def _dead_devices(case: Case, dead: list[CoveredLink]) -> Mapping[str, list[CoveredLink]]:
-    """Return the switches of which all links, more than one, are dead, with these links."""
+    """Return the switches whose links are all dead, with these links; a switch with a single link is left out."""
     dead_links_of: dict[str, list[CoveredLink]] = defaultdict(list)
     for link in dead:
         for device in {link.lower.device, link.upper.device} & case.index.devices.keys():
@@ -174,7 +180,7 @@ def _dead_devices(case: Case, dead: list[CoveredLink]) -> Mapping[str, list[Cove
 
 
 def _dead_cables(case: Case, dead: list[CoveredLink]) -> Iterator[Symptom]:
-    """Yield cables without traffic; two that start at one device are more probably swapped than both broken."""
+    """Yield a symptom for each dead cable. Two that start at one device have one: they are more probably swapped."""
     links_of_lower: dict[str, list[CoveredLink]] = defaultdict(list)
     for link in dead:
         links_of_lower[link.lower.device].append(link)
@@ -194,7 +200,7 @@ def _dead_cables(case: Case, dead: list[CoveredLink]) -> Iterator[Symptom]:
 
 
 def uneven_symptoms(case: Case) -> Iterator[Symptom]:
-    """Yield links that carried less in the loaded rounds than a random choice of links explains."""
+    """Yield a symptom for each link that carried less in the loaded rounds than a random choice of links explains."""
     sent_bytes: dict[PortEnd, int] = defaultdict(int)
     for flows in case.flows:
         if case.index.rounds[flows.round].kind is not RoundKind.LOADED:
@@ -204,11 +210,14 @@ def uneven_symptoms(case: Case) -> Iterator[Symptom]:
             sent_bytes[sender] += sent
     for bundle in link_bundles(case, RoundKind.LOADED, ran=True):
         if bundle.flows:
-            yield from _uneven(case, bundle, sent_bytes)
+            yield from _uneven_in_bundle(case, bundle, sent_bytes)
 
 
-def _uneven(case: Case, bundle: LinkBundle, sent_bytes: Mapping[PortEnd, int]) -> Iterator[Symptom]:
-    """Yield links of a bundle that sent something, but less than chance explains."""
+def _uneven_in_bundle(case: Case, bundle: LinkBundle, sent_bytes: Mapping[PortEnd, int]) -> Iterator[Symptom]:
+    """Yield a symptom for each link of a bundle that sent something, but less than chance explains.
+
+    ``sent_bytes`` are those of all ends in the loaded rounds.
+    """
     total_bytes = sum(sent_bytes[bundle.sender(link)] for link in bundle.links)
     deviations = NormalDist().inv_cdf(1 - FALSE_FINDING_ODDS / (2 * len(case.index.plan.links)))
     for link in bundle.links:

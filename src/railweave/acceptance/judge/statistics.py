@@ -32,7 +32,7 @@ class HealthySpread:
 
 
 def most_by_chance(mean: float, comparisons: int) -> int:
-    """Return the largest count that a Poisson process of ``mean`` shows by chance among so many counts."""
+    """Return the largest count that chance explains among ``comparisons`` Poisson numbers of this ``mean``."""
     odds = FALSE_FINDING_ODDS / max(comparisons, 1)
     count = 0
     # The remaining probability, from the top down to where it exceeds the odds, is below 2 x its first term.

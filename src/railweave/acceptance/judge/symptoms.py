@@ -14,7 +14,7 @@ _WARNED_ALONE = frozenset({RoundKind.ISOLATED, RoundKind.LATENCY})
 
 
 def limit_symptoms(case: Case, code: str, metric: Metric, kinds: frozenset[RoundKind]) -> Iterator[Symptom]:
-    """Yield the tests of a metric beyond their limits, by kind of round."""
+    """Yield a symptom for the tests of each kind of round that fail in a metric, and one for those that warn."""
     failed: dict[RoundKind, set[str]] = defaultdict(set)
     warned: dict[RoundKind, set[str]] = defaultdict(set)
     for test, measure in case.measures(metric, *kinds):
@@ -45,7 +45,7 @@ def limit_symptoms(case: Case, code: str, metric: Metric, kinds: frozenset[Round
 
 
 def round_symptoms(case: Case, code: str, kind: RoundKind) -> Iterator[Symptom]:
-    """Yield the rounds beyond a limit of their own: the mean of their tests, or how many of these are slow."""
+    """Yield a symptom for each round beyond a limit of its own: the mean of its tests, or how many of them are slow."""
     for planned in case.index.plan.rounds:
         if planned.kind is not kind or not planned.limits:
             continue
@@ -103,7 +103,7 @@ def did_well(case: Case) -> frozenset[str]:
 
 
 def _least_alone(case: Case) -> Mapping[NicPort, float]:
-    """Return the bandwidth that each NIC port must reach alone, 0 if no port of its speed was tested alone."""
+    """Return the bandwidth that each NIC port must reach alone; 0 if no port of its speed was tested alone."""
     least_of_port: dict[NicPort, float] = {}
     least_of_speed: dict[int, float] = {}
     for test, measure in case.measures(Metric.BANDWIDTH, RoundKind.ISOLATED):

@@ -98,7 +98,7 @@ class RoundTally:
         return self.count(end, meaning) or 0
 
     def total(self, places: Sequence[int], meaning: CounterMeaning) -> int | None:
-        """Return the sum of a counter of the ports at places of the plan, None if one of them was not read."""
+        """Return the sum of a counter over the ports at ``places``; None if one of them was not read."""
         column = self.columns.get(meaning)
         if column is None:
             return None
@@ -140,7 +140,7 @@ class RoundTally:
         return self.queue_marks.get(end.device, _NO_QUEUES).at(end)
 
     def column(self, places: Sequence[int], meaning: CounterMeaning) -> list[int | None]:
-        """Return a counter of the ports at places of the plan, None for those that were not read."""
+        """Return a counter of the ports at ``places``, with None for those that were not read."""
         column = self.columns.get(meaning)
         if column is None:
             return [None] * len(places)
@@ -167,7 +167,8 @@ class Tallier:
     ) -> None:
         """Count PFC frames of the priorities in ``lossless``, and the bytes of queues at the ports in ``watched``.
 
-        Of the rounds in ``marked`` the marks of all queues are kept, also where these are 0. ``places`` is filled.
+        The marks of all queues are kept for the rounds in ``marked``, also if they are 0. ``places`` is filled with the
+        place of each port.
         """
         self.lossless = lossless
         self.places = places
@@ -177,7 +178,7 @@ class Tallier:
         self._rows: dict[tuple[str, str], _Rows] = {}
 
     def _tally(self, round_id: str) -> RoundTally:
-        """Return the tally of a round, an empty one for a new round."""
+        """Return the tally of a round, which is made if the round is new."""
         if round_id not in self.tallies:
             self.tallies[round_id] = RoundTally(round_id, self.places)
         return self.tallies[round_id]
@@ -194,7 +195,7 @@ class Tallier:
             self._add_table(tally, counters.device, table, growth)
 
     def _add_table(self, tally: RoundTally, device: str, table: str, growth: TableGrowth) -> None:
-        """Add by how much the counters of a table of a device grew in a round."""
+        """Add the growth of a table of a device to the tally of a round."""
         if growth.restarted:
             # What was counted before the restart is lost.
             tally.incomplete.add(device)
@@ -225,7 +226,10 @@ class Tallier:
         return {meaning: column for meaning, column in columns.items() if not _is_missing(column)}
 
     def _rows_of(self, device: str, table: str, names: tuple[str, ...]) -> "_Rows":
-        """Return the rows of a table; those of the last reading if the names are the same, as almost always."""
+        """Return the rows of a table, and give new ports their places.
+
+        They are those of the last reading if the names are the same, as almost always.
+        """
         rows = self._rows.get((device, table))
         if rows is None or (rows.names is not names and rows.names != names):
             rows = _Rows(device, table, names, self.watched)
@@ -236,7 +240,7 @@ class Tallier:
         return rows
 
     def _add_ports(self, tally: RoundTally, rows: "_Rows", columns: Mapping[CounterMeaning, Column]) -> None:
-        """Set the values of ports in the columns of the tally, storms apart."""
+        """Set the values of ports in the columns of the tally; storms are kept apart."""
         for meaning, values in columns.items():
             if meaning is CounterMeaning.STORMS:
                 tally.storms.update(zip(compress(rows.ends, values), filter(None, values), strict=True))
@@ -274,7 +278,7 @@ class Tallier:
 
 
 def _packed(column: MutableSequence[int | None]) -> MutableSequence[int | None]:
-    """Return a column in eight bytes a row if it has all of them, the column itself otherwise."""
+    """Return a column as an array of eight bytes a row, or the column itself if a row has no value."""
     try:
         return cast("MutableSequence[int | None]", array("Q", cast("Sequence[int]", column)))
     except (TypeError, OverflowError):
@@ -333,18 +337,18 @@ class _Rows:
 
 
 def _add_signals(
-    parts: dict[PortEnd, dict[int, Counts]], rows: _Rows, columns: Mapping[CounterMeaning, Column]
+    counts_of_ports: dict[PortEnd, dict[int, Counts]], rows: _Rows, columns: Mapping[CounterMeaning, Column]
 ) -> None:
-    """Add the queues or groups that dropped, marked or stormed."""
+    """Add the counters of the queues or groups that dropped, marked or stormed, by port and number."""
     signals = [columns[meaning] for meaning in _SIGNALS if meaning in columns and any(columns[meaning])]
     if not signals:
         return
     for place, end, number in rows.numbered:
         if any(column[place] for column in signals):
-            parts[end][number] = _row(columns, place)
+            counts_of_ports[end][number] = _counts_at(columns, place)
 
 
-def _row(columns: Mapping[CounterMeaning, Column], place: int) -> Counts:
+def _counts_at(columns: Mapping[CounterMeaning, Column], place: int) -> Counts:
     counts: dict[CounterMeaning, int] = {}
     for meaning, column in columns.items():
         value = column[place]
@@ -354,14 +358,14 @@ def _row(columns: Mapping[CounterMeaning, Column], place: int) -> Counts:
 
 
 def _add_queues(columns: dict[str, QueueColumn], queues: _Queues, column: Column | None) -> None:
-    """Add a counter of queues of a device, if any has it."""
+    """Add the column of a counter for some queues of a device; nothing if it has no such counter or queue."""
     if column is not None and queues.table_places:
         values = tuple(map(column.__getitem__, queues.table_places))
         columns[queues.device] = QueueColumn(queues.column_places, values)
 
 
 def _combined(meaning: CounterMeaning, first: Column, second: Column) -> Column:
-    """Return two counters with one meaning as one: their sum, of bytes the larger; None where a row has neither."""
+    """Return two counters of one meaning as one: their sum, or of bytes the larger. A row that has neither has None."""
     # ethtool counts the bytes of a NIC twice, in its driver and on the wire.
     combine = max if meaning in BYTES else add
     try:
@@ -382,7 +386,10 @@ def _combined(meaning: CounterMeaning, first: Column, second: Column) -> Column:
 
 @cache
 def _meanings(names: tuple[str, ...], lossless: frozenset[int]) -> tuple[tuple[str, CounterMeaning], ...]:
-    """Return those of ``names`` that a rule looks at, with their meaning; of PFC only lossless priorities."""
+    """Return the counters among ``names`` that a rule looks at, with their meaning.
+
+    Counters of PFC are left out for priorities that are not ``lossless``.
+    """
     meanings: list[tuple[str, CounterMeaning]] = []
     for name in names:
         entry = counter_name(name)

@@ -85,7 +85,10 @@ def judge(
     job: JobResult | None = None,
     without: Collection[str] = (),
 ) -> AcceptanceVerdict:
-    """Return the verdict; ``diagnostics`` are those of the readers, ``without`` are codes of rules to leave out."""
+    """Return the verdict on a plan with its results and counters.
+
+    ``diagnostics`` are those of reading them, and ``without`` are the codes of rules to leave out.
+    """
     results = tuple(results)
     case = case_of(plan, results, counters, job)
     return judge_case(case, results, diagnostics, without=without)
@@ -98,7 +101,7 @@ def judge_case(
     *,
     without: Collection[str] = (),
 ) -> AcceptanceVerdict:
-    """Return the verdict on a case, which ``results`` are a part of; see `judge`."""
+    """Return the verdict on a case (see `judge`); ``results`` are those that the case was made of."""
     plan = case.index.plan
     all_tallies = case.tallies
     remarks = list(diagnostics)
@@ -124,7 +127,7 @@ def judge_case(
     tools = {result.meta.tool_version for result in results if result.meta is not None}
     return AcceptanceVerdict(
         plan=plan,
-        verdict=_kind(all_findings, is_incomplete=is_incomplete),
+        verdict=_verdict_kind(all_findings, is_incomplete=is_incomplete),
         outcomes=case.outcomes,
         findings=all_findings,
         rules=states,
@@ -152,7 +155,10 @@ def _disturbed_remark(name: str, reason: str) -> Diagnostic:
 
 
 def _state(rule: JudgeRule, case: Case, tallies: Mapping[str, RoundTally]) -> RuleStatus:
-    """Return whether a rule is judged; ``tallies`` are those of all rounds with counters, disturbed ones included."""
+    """Return whether a rule is judged, and why not.
+
+    ``tallies`` are those of all rounds with counters, disturbed ones included.
+    """
     if rule.code == JOB_RULE and case.job is None:
         return RuleStatus(rule.code, RuleState.NOT_PLANNED, "no job.json says what a job reached")
     if CounterMeaning.PFC_SENT in rule.needs and not case.lossless_queues:
@@ -160,18 +166,18 @@ def _state(rule: JudgeRule, case: Case, tallies: Mapping[str, RoundTally]) -> Ru
     rounds = [planned.id for planned in case.index.plan.rounds if planned.kind in rule.kinds and planned.tests]
     if not rounds:
         return RuleStatus(rule.code, RuleState.NOT_PLANNED, "the plan has no round that it looks at")
-    reason = _missing(rule, case, tallies, rounds)
+    reason = _missing_reason(rule, case, tallies, rounds)
     if reason:
         return RuleStatus(rule.code, RuleState.NOT_RUN, reason)
-    return _judged(rule, case)
+    return _state_by_support(rule, case)
 
 
-def _judged(rule: JudgeRule, case: Case) -> RuleStatus:
+def _state_by_support(rule: JudgeRule, case: Case) -> RuleStatus:
     """Return whether a rule is judged, by the counters that not every device has (`JudgeRule.supported`).
 
     The results and the counters that every device has are there already.
     """
-    names = _names(rule.supported)
+    names = _meanings_text(rule.supported)
     if not rule.by_switches:
         if rule.supported and rule.supported.isdisjoint(case.meanings):
             return RuleStatus(rule.code, RuleState.NOT_JUDGEABLE, f"no device counts {names}")
@@ -185,8 +191,11 @@ def _judged(rule: JudgeRule, case: Case) -> RuleStatus:
     return RuleStatus(rule.code, RuleState.JUDGED)
 
 
-def _missing(rule: JudgeRule, case: Case, tallies: Mapping[str, RoundTally], rounds: list[str]) -> str:
-    """Return why a rule cannot be judged, empty if it can: results if it needs no counters, else counters."""
+def _missing_reason(rule: JudgeRule, case: Case, tallies: Mapping[str, RoundTally], rounds: list[str]) -> str:
+    """Return what a rule lacks; empty if it can be judged. A rule that needs no counters needs results.
+
+    ``rounds`` are those that it looks at.
+    """
     if not rule.needs:
         tests = [test for round_id in rounds for test in case.index.tests_of[round_id]]
         if any(case.outcomes[test.id].measures for test in tests):
@@ -196,17 +205,17 @@ def _missing(rule: JudgeRule, case: Case, tallies: Mapping[str, RoundTally], rou
     if rounds_without_counters:
         return f"counters are missing in {first_few(rounds_without_counters)}"
     if rule.by_switches and not case.switches_with(rule.needs):
-        return f"no switch counts {_names(rule.needs)}"
+        return f"no switch counts {_meanings_text(rule.needs)}"
     if rule.needs.isdisjoint(case.meanings):
-        return f"no device counts {_names(rule.needs)}"
+        return f"no device counts {_meanings_text(rule.needs)}"
     return ""
 
 
-def _names(meanings: Iterable[CounterMeaning]) -> str:
+def _meanings_text(meanings: Iterable[CounterMeaning]) -> str:
     return " or ".join(sorted(meanings))
 
 
-def _kind(result: Iterable[AcceptanceFinding], *, is_incomplete: bool) -> VerdictKind:
+def _verdict_kind(result: Iterable[AcceptanceFinding], *, is_incomplete: bool) -> VerdictKind:
     if any(finding.severity is Severity.ERROR for finding in result):
         return VerdictKind.FAILED
     if is_incomplete:
@@ -243,6 +252,7 @@ def _remarks(case: Case, states: Iterable[RuleStatus]) -> Iterator[Diagnostic]:
 
 
 def _fix(reason: str) -> str:
+    """Return what to do about a rule that was not judged for ``reason``."""
     if reason == _NO_RESULT:
         return "run its rounds and put what the tools write into `results/` (docs/reference/acceptance-results.md)"
     for meaning, fix in _TURN_ON.items():

@@ -13,7 +13,7 @@ _FIX = "mend the other findings first; then profile its steps (data loading, str
 
 @judge_rule(JOB_RULE, "A job reaches the number of its user")
 def job(case: Case) -> Iterator[Symptom]:
-    """Yield the job if it is beyond the number of its user."""
+    """Yield a symptom if the job is beyond the number of its user."""
     result = case.job
     if result is None or not result.failed:
         return

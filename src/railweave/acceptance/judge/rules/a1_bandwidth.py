@@ -13,6 +13,6 @@ KINDS = frozenset({RoundKind.ISOLATED, RoundKind.LOADED, RoundKind.INCAST})
 
 @judge_rule("A-1", "Every pair reaches its bandwidth", kinds=KINDS)
 def bandwidth(case: Case) -> Iterator[Symptom]:
-    """Yield the tests below their limits, and the rounds whose mean is."""
+    """Yield symptoms of tests below their limits, and of loaded rounds beyond limits of their own."""
     yield from limit_symptoms(case, "A-1", Metric.BANDWIDTH, KINDS)
     yield from round_symptoms(case, "A-1", RoundKind.LOADED)

@@ -20,17 +20,17 @@ _FACTOR = 2.0
 
 @judge_rule("A-2", "No pair has a long latency tail", kinds=KINDS)
 def tail(case: Case) -> Iterator[Symptom]:
-    """Yield the tests above their limits, and those far above tests that cross as many switches."""
+    """Yield symptoms of tests above their limits, and of tests far above those that cross as many switches."""
     for metric in (Metric.LATENCY_TYPICAL, Metric.LATENCY_P999):
         yield from limit_symptoms(case, "A-2", metric, KINDS)
         slow: set[str] = set()
         for peers in _by_distance(case, metric).values():
             # Latencies scatter by factors, not by sums.
             usual = HealthySpread([log(measure.value) for _, measure in peers])
-            most = usual.middle + max(usual.tolerance, log(_FACTOR))
+            most_log = usual.middle + max(usual.tolerance, log(_FACTOR))
             for test, measure in peers:
                 # Those that failed their limit are reported above.
-                if log(measure.value) > most and not measure.failed:
+                if log(measure.value) > most_log and not measure.failed:
                     slow.add(test.id)
         if slow:
             yield Symptom(
@@ -44,7 +44,10 @@ def tail(case: Case) -> Iterator[Symptom]:
 
 
 def _by_distance(case: Case, metric: Metric) -> dict[tuple[bool, bool], list[tuple[PlannedTest, Measure]]]:
-    """Return measures of tests within a leaf, between leaves of a pod, and between pods."""
+    """Return the tests that measured a metric, in groups: within a leaf, between leaves of a pod, and between pods.
+
+    The key of a group tells whether its tests are between leaves, and whether they are between pods.
+    """
     tests: dict[tuple[bool, bool], list[tuple[PlannedTest, Measure]]] = defaultdict(list)
     for test, measure in case.measures(metric, *KINDS):
         leaves = case.index.access_switches[test.id]

@@ -18,7 +18,7 @@ from railweave.acceptance.judge.registry import judge_rule
     supported=frozenset({CounterMeaning.DROPS}),
 )
 def loss(case: Case) -> Iterator[Symptom]:
-    """Yield bytes that vanished, drops of lossless classes, and traffic outside its class."""
+    """Yield symptoms of bytes that vanished, of drops of lossless classes, and of traffic outside its class."""
     yield from loss_symptoms(case)
     yield from drop_symptoms(case)
     yield from dscp_symptoms(case)

@@ -19,5 +19,5 @@ from railweave.acceptance.model import RoundKind
     by_switches=True,
 )
 def ecn_first(case: Case) -> Iterator[Symptom]:
-    """Yield switches that paused without marks, or far more per mark than their peers."""
+    """Yield a symptom for each switch that paused without marks, or far more per mark than its peers."""
     yield from ecn_symptoms(case)

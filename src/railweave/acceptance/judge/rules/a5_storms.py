@@ -25,7 +25,7 @@ _SLOW_FIX = (
 
 @judge_rule("A-5", "No PFC storms", needs=frozenset({CounterMeaning.PFC_SENT}))
 def storms(case: Case) -> Iterator[Symptom]:
-    """Yield ports whose neighbor stormed, and NICs that pause without traffic, or far more than their peers."""
+    """Yield symptoms of ports whose neighbor stormed, and of NICs that pause without traffic or more than peers."""
     storms_at: Counter[PortEnd] = Counter()
     for tally in case.rounds():
         for end, count in tally.storms.items():
@@ -41,7 +41,7 @@ def storms(case: Case) -> Iterator[Symptom]:
 
 
 def _idle_pausers(case: Case) -> Iterator[Symptom]:
-    """Yield NICs that pause their switch for most of a round, although no test sends to them."""
+    """Yield a symptom for each NIC that pauses its switch for most of a round, although no test sends to it."""
     receivers_of_round = {name: {test.receiver for test in tests} for name, tests in case.index.tests_of.items()}
     for name, link, frames in case.nic_counts(CounterMeaning.PFC_SENT):
         receivers = receivers_of_round.get(name, set())
@@ -53,14 +53,16 @@ def _idle_pausers(case: Case) -> Iterator[Symptom]:
 
 
 def _busy_pausers(case: Case) -> Iterator[Symptom]:
-    """Yield NICs that pause their switch far more than their peers: they cannot take what arrives at their rate."""
-    most: dict[PortEnd, float] = defaultdict(float)
+    """Yield a symptom for each NIC that pauses its switch far more than its peers: it cannot take its rate."""
+    most_paused: dict[PortEnd, float] = defaultdict(float)
     for name, link, frames in case.nic_counts(CounterMeaning.PFC_SENT):
-        most[link.lower] = max(most[link.lower], _paused_share(case, name, link, frames))
-    kinds: dict[tuple[str, int], dict[PortEnd, float]] = defaultdict(dict)
+        most_paused[link.lower] = max(most_paused[link.lower], _paused_share(case, name, link, frames))
+    # Peers are NICs of one speed in nodes of one kind.
+    shares_of_peers: dict[tuple[str, int], dict[PortEnd, float]] = defaultdict(dict)
     for link in case.index.host_link.values():
-        kinds[case.index.nodes[link.lower.device].kind, link.speed_gbps][link.lower] = most[link.lower]
-    for shares_of in kinds.values():
+        node_kind = case.index.nodes[link.lower.device].kind
+        shares_of_peers[node_kind, link.speed_gbps][link.lower] = most_paused[link.lower]
+    for shares_of in shares_of_peers.values():
         usual = median(shares_of.values())
         for end, share in shares_of.items():
             if share > _BUSY_SHARE and share > _BEYOND_PEERS * usual:
@@ -70,7 +72,7 @@ def _busy_pausers(case: Case) -> Iterator[Symptom]:
 
 
 def _paused_share(case: Case, name: str, link: CoveredLink, frames: int) -> float:
-    """Return the share of a round that the PFC frames of a NIC can have paused at most."""
+    """Return the largest share of a round for which ``frames`` PFC frames of a NIC can have paused its switch."""
     return min(1.0, frames * _LONGEST_PAUSE_BITS / (link.speed_gbps * 1e9 * case.index.rounds[name].seconds))
 
 
@@ -79,7 +81,7 @@ def _storm(case: Case, end: PortEnd, message: str) -> Symptom:
 
 
 def _at_end(case: Case, end: PortEnd, fault: str, message: str, fix: str) -> Symptom:
-    """Return a symptom of the NIC at a port, or of the port where no NIC is: its neighbor pauses it."""
+    """Return a symptom of the NIC at a port, or of the port itself if it is a switch port that its neighbor pauses."""
     link = case.index.link_at.get(end)
     if link is not None and link.nic_port is not None:
         element = case.index.nic(link.nic_port)

@@ -11,6 +11,6 @@ from railweave.acceptance.judge.spread import dead_symptoms, uneven_symptoms
 
 @judge_rule("A-6", "Traffic spreads over all links", needs=frozenset({CounterMeaning.SENT_BYTES}))
 def spread(case: Case) -> Iterator[Symptom]:
-    """Yield links without traffic, and uplinks with less than chance explains."""
+    """Yield symptoms of links without traffic, and of links with less than chance explains."""
     yield from dead_symptoms(case)
     yield from uneven_symptoms(case)

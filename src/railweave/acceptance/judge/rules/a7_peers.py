@@ -40,17 +40,19 @@ class SlowPart(NamedTuple):
 
 @judge_rule("A-7", "No rail, plane or stripe is slower than its peers", kinds=KINDS)
 def peers(case: Case) -> Iterator[Symptom]:
-    """Yield the parts of the design whose bandwidth is below that of their peers, the slowest first."""
-    tests = list(_tests(case))
-    while slow := _slowest(case, tests):
+    """Yield a symptom for each part of the design whose bandwidth is below that of its peers, the slowest first."""
+    tests = list(_peer_tests(case))
+    slow = _slowest(case, tests)
+    while slow is not None:
         message = f"{slow.name} reaches {slow.share:.1%} of what is expected, its peers {slow.peers:.1%}"
         culprit = culprit_of(case, one_element(setting_element(slow.name)), "is slower than its peers")
         yield Symptom("A-7", Severity.ERROR, message, culprit.fix, culprit)
         # A slow rail moves the medians of stripes as well.
         tests = [test for test in tests if slow.name not in test.parts.values()]
+        slow = _slowest(case, tests)
 
 
-def _tests(case: Case) -> Iterator[PeerTest]:
+def _peer_tests(case: Case) -> Iterator[PeerTest]:
     """Yield the tests that share no link with others."""
     for test, measure in case.measures(Metric.BANDWIDTH, *KINDS):
         if "share" in measure.limit.inputs:
@@ -63,7 +65,7 @@ def _tests(case: Case) -> Iterator[PeerTest]:
 
 
 def _slowest(case: Case, tests: Iterable[PeerTest]) -> SlowPart | None:
-    """Return the part that is slowest among its peers, None if all parts keep up."""
+    """Return the part that is slowest compared with its peers; None if all parts keep up."""
     # By kind of part, then by part: the best share of each sender.
     best_shares: dict[str, dict[str, dict[NicPort, float]]] = defaultdict(lambda: defaultdict(dict))
     for test in tests:

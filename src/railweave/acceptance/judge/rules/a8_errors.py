@@ -13,7 +13,7 @@ from railweave.acceptance.model import Metric, RoundKind
 
 @judge_rule("A-8", "Links have no errors, and a soak keeps its bandwidth", needs=frozenset({CounterMeaning.ERRORS}))
 def errors(case: Case) -> Iterator[Symptom]:
-    """Yield links with uncorrected codewords, errors or flaps, and what was slow in a soak."""
+    """Yield symptoms of links with uncorrected codewords, errors or flaps, and of what was slow in a soak."""
     yield from error_symptoms(case)
     yield from limit_symptoms(case, "A-8", Metric.BANDWIDTH, frozenset({RoundKind.SOAK}))
     yield from round_symptoms(case, "A-8", RoundKind.SOAK)

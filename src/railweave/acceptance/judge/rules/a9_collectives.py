@@ -15,7 +15,7 @@ KINDS = frozenset({RoundKind.COLLECTIVE})
 
 @judge_rule("A-9", "Collectives reach their bus bandwidth", kinds=KINDS)
 def collectives(case: Case) -> Iterator[Symptom]:
-    """Yield the collectives below their limits, those with wrong data, and those whose iterations vary."""
+    """Yield symptoms of collectives below their limits, with wrong data, and with iterations that vary."""
     yield from limit_symptoms(case, "A-9", Metric.BUS_BANDWIDTH, KINDS)
     wrong: set[str] = set()
     uneven: set[str] = set()
