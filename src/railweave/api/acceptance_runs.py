@@ -154,7 +154,10 @@ def _limited_hosts(stored_plan: ReadPlan, live: LiveFabric, limit: str) -> tuple
 
 
 def _access(live: LiveFabric, hosts: Sequence[Host], *, idle: bool) -> HostAccess:
-    """Return how the nodes are reached; raises RefusedError if nothing says so, or nothing says that they are idle."""
+    """Return how the nodes are reached, with the secrets for that.
+
+    Raises RefusedError if the target does not say how, or if nothing says that no job uses the nodes.
+    """
     target = live.target
     access = node_access(live.designed.fabric.name, target)
     if access is None:

@@ -209,7 +209,10 @@ def chosen_image(environ: Mapping[str, str]) -> NodeImage:
 
 
 def _own_image(kind: str, transport: str, release: str) -> NodeImage:
-    """Return railweave's node image, which prints as the FRR of a SONiC ``release`` does, if one is named."""
+    """Return railweave's node image; if a SONiC ``release`` is named, it prints as the FRR of that release does.
+
+    Raises UsageError for a virtual machine, which needs an image of its own.
+    """
     if kind == "sonic-vm":
         raise UsageError("SONIC_KIND=sonic-vm needs SONIC_IMAGE: railweave's node image is not a virtual machine")
     frr = ""
@@ -219,7 +222,7 @@ def _own_image(kind: str, transport: str, release: str) -> NodeImage:
 
 
 def _choice(environ: Mapping[str, str], variable: str, choices: Collection[str]) -> str:
-    """Return the value of a variable, empty if it is not set; raises UsageError for none of ``choices``."""
+    """Return the value of a variable, empty if it is not set. Raises UsageError if it is not one of ``choices``."""
     value = environ.get(variable, "")
     if value and value not in choices:
         raise UsageError(f"{variable} is {value!r}; it must be one of {', '.join(choices)}")
@@ -227,7 +230,7 @@ def _choice(environ: Mapping[str, str], variable: str, choices: Collection[str])
 
 
 def _with_mac(image: NodeImage) -> NodeImage:
-    """Return the image of a virtual machine with the MAC address that this machine's Containerlab lets it state."""
+    """Return the image, that of a virtual machine with the MAC address that Containerlab here lets it state."""
     if image.kind != MACHINE_KIND:
         return image
     # `lab render` works without Containerlab, and `lab up` reports that it is missing.
@@ -330,6 +333,7 @@ def _lab(designed: Designed, lab_fabric: Fabric, image: NodeImage) -> Lab:
     devices = {device.name: device for device in simulator_spec(lab_fabric, designed.catalog).devices}
 
     def lab_switch(switch: Switch) -> LabSwitch:
+        """Return a switch of the lab with the configuration that it boots."""
         device = devices[switch.name]
         claimed = switch.name in designed.fabric.switch_of
         boot = _with_ports_down(device.factory)
@@ -368,7 +372,7 @@ def _with_images(rendered: RenderedLab) -> RenderedLab:
 
 
 def _with_joined_nodes(rendered: RenderedLab) -> RenderedLab:
-    """Return the lab, joined to its nodes that run already in the labs of other fabrics of the intent."""
+    """Return the lab, joined to those of its nodes that are running in the labs of other fabrics of the intent."""
     # The entry of `running_nodes` for each of these nodes.
     joined: dict[str, str] = {}
     # A scaled-down lab has fewer nodes than the intent, so that its nodes are not those of the other labs.

@@ -63,14 +63,18 @@ def sign_plan(file: Path, key: Path) -> Path:
 
 
 def read_signed(file: Path, allowed: Path) -> tuple[Signed, str]:
-    """Return the plan in ``file``, and who signed it; raises RefusedError where no allowed signer did, OSError."""
+    """Return the plan in ``file`` with its signature, and who signed it.
+
+    Raises RefusedError if no allowed signer did, OSError if a file cannot be read.
+    """
     return _read_with_signature(file, allowed, NAMESPACE)
 
 
 def read_order(file: Path | None, rollout: str, allowed: Path) -> tuple[Signed, str]:
     """Return the order to roll back ``rollout``, and who signed it.
 
-    Raises RefusedError where there is none, no allowed signer signed it, or it names another rollout; OSError.
+    Raises RefusedError if there is no order, if no allowed signer signed it, or if it names another rollout; OSError if
+    it cannot be read.
     """
     if file is None:
         message = f"rollout {rollout} is rolled back by an order only that somebody in {allowed} signed"

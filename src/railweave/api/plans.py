@@ -25,13 +25,12 @@ def plan(
     """Read all devices of ``target`` and return what a deployment would change.
 
     For a change in phases, ``base`` is the running intent: a git revision or a file. The plan is then of ``phase``, by
-    default of the next one. ``remove_conflicting`` plans the removal of unmanaged rows that hold a fabric port.
-    ``limit`` names the switches that may be changed, as in `deploy`. ``since`` is the running intent too: then only
-    switches whose configuration differs from it are read, and neighbors whose links change.
+    default of the next one. ``since`` is the running intent too: then only switches whose configuration differs from it
+    are read, and neighbors whose links change. ``remove_conflicting`` plans the removal of unmanaged rows that hold a
+    fabric port. ``limit`` names the switches that may be changed, as in `deploy`.
 
-    A device that does not answer is ``unreachable`` in the plan. With ``skip_unreachable`` a device needs no address,
-    and one that does not answer and that no running neighbor has a link to is planned as factory-fresh, for review
-    alone. Raises RefusedError, UsageError.
+    A device that does not answer is ``unreachable`` in the plan. With ``skip_unreachable`` one that no running neighbor
+    has a link to is planned as factory-fresh, for review alone, and needs no address. Raises RefusedError, UsageError.
     """
     if since and (limit or base or phase is not None):
         raise UsageError("--since limits the plan by itself: omit --limit, --from and --phase")

@@ -7,7 +7,10 @@ from contextlib import contextmanager
 
 @contextmanager
 def without_collections() -> Iterator[None]:
-    """Keep Python from looking for cycles meanwhile: halves the time of a plan of 4,096 nodes and of its verdict."""
+    """Keep Python's garbage collector off within the block.
+
+    This halves the time of a plan of 4,096 nodes and of its verdict.
+    """
     was_enabled = gc.isenabled()
     gc.disable()
     try:

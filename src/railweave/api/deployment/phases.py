@@ -426,6 +426,7 @@ def _drain(live: LiveFabric, phase: Phase, command: str) -> dict[str, str]:
         states = draining.read(live.nornir, phase.leaving)
         targets = choose(fabric, [name for name, state in states.items() if not state.error])
         holding = Holding(live.nornir, fabric, message=command, seconds=MANUAL_S + rollout.drain_timeout_s)
+        # All switches that leave are drained at once, also several of a plane.
         limits = DrainLimits(fabric, several=True)
         diagnostics = draining.refusal(live.nornir, limits, targets, holding.name)
         if diagnostics:

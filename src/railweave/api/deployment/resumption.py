@@ -41,7 +41,7 @@ def resume(
         # The phase implied these options when it began; nobody has to repeat them.
         options = agreed_for(options, phases.change.phase(unfinished.metadata.phase))
         fabric = phases.live_to_deploy(unfinished.metadata.phase)
-    _check(unfinished, fabric)
+    _require_resumable(unfinished, fabric)
     signer = ""
     if fabric.target.allowed_signers is not None:
         signer = check_resumed(unfinished, fabric.target.allowed_signers)
@@ -53,7 +53,7 @@ def resume(
         return _resume(project, fabric, unfinished, journal, options, signer)
 
 
-def _check(rollout: Rollout, fabric: LiveFabric) -> None:
+def _require_resumable(rollout: Rollout, fabric: LiveFabric) -> None:
     """Raise RefusedError if the rollout is of another fabric, target or intent, or another rollout came after it."""
     designed = fabric.designed
     diagnostics = check_resume(rollout, designed.fabric.name, fabric.target.name, designed.intent.sha256)

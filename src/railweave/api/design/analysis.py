@@ -61,9 +61,9 @@ class Rendered:
 def check(project: Project, *, yang: Sequence[Path] = (), facts: Path | None = None) -> Checked:
     """Return all diagnostics of the intent, of its fabric and of every device's configuration.
 
-    ``yang`` are folders of SONiC's YANG models, by each of which all CONFIG_DBs are validated; ``facts`` is a folder
-    with the settings of live devices, ``NAME.json`` each (`facts.collect`). Raises RefusedError if the file is no
-    intent, UsageError if ``facts`` is empty, RailweaveError without libyang or models.
+    Each folder in ``yang`` has SONiC's YANG models, and every CONFIG_DB is validated by each of them. ``facts`` is a
+    folder with the settings of live devices, ``NAME.json`` each (`facts.collect`). Raises RefusedError if the file is
+    not an intent, UsageError if ``facts`` has no files, RailweaveError if libyang or models are missing.
     """
     names = fabrics_in(project.intent)
     if not names:
@@ -118,7 +118,7 @@ def availability(project: Project, failures: "Failures", rates: Path) -> "Availa
 
 
 def render(project: Project, out: Path, *, hosts: bool | None = None) -> Rendered:
-    """Write every artifact into the folder ``out``, which is created if missing.
+    """Write every artifact into the folder ``out``, which is created if missing, and return what was written.
 
     ``hosts`` tells whether the files of GPU nodes are written; None writes them up to 1,000 node ports. Raises
     RefusedError with every error of the intent.

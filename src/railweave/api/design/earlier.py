@@ -23,10 +23,11 @@ def earlier_defaults(intent: Intent) -> Iterator[EarlierDefault]:
 def name_earlier_switches(
     diagnostics: Sequence[Diagnostic], intent: Intent, fabric: Fabric, is_reached: Callable[[Fabric], bool]
 ) -> tuple[Diagnostic, ...]:
-    """Return ``diagnostics``, which say that switches of ``fabric`` are not reached, with a fix for earlier defaults.
+    """Return ``diagnostics`` of switches that are not reached, with a fix if an earlier default gives other names.
 
-    Spines of three tiers are numbered by the split of a leaf, so another default of it gives other names. If all
-    switches of an earlier default are reached by ``is_reached``, the fix names the lines that state that default.
+    The spines of three tiers are numbered by the split of a leaf, so that another default of it gives other names. If
+    ``is_reached`` accepts all switches of an earlier default, the fix names the lines that state that default. Else the
+    diagnostics are unchanged.
     """
     missing = {name for diagnostic in diagnostics for name in diagnostic.devices}
     if not missing:

@@ -42,10 +42,10 @@ class PhasedChange:
 
 
 def diff(project: Project, base: str, head: str = "", *, renumber: bool = False) -> Plan:
-    """Return the plan that leads every device from the intent at the git revision or file ``base`` to that at ``head``.
+    """Return the plan that changes every device from the intent at ``base`` to that at ``head``.
 
-    ``head`` empty is the working tree. Raises RefusedError if one of the two has errors, or if an existing device
-    would be renumbered, or cables of an earlier default moved, and ``renumber`` does not allow it.
+    Both are a git revision or a file; an empty ``head`` is the working tree. Raises RefusedError if one of the two has
+    errors, or, without ``renumber``, if an existing device would be renumbered or cables of an earlier default moved.
     """
     before = designed_at(base, project.intent)
     after = designed_at(head, project.intent)
@@ -84,7 +84,7 @@ def phases(project: Project, base: str, head: str = "") -> tuple[Phase, ...]:
 
 
 def phased_change(project: Project, base: str, head: str = "") -> PhasedChange:
-    """Return the phases with the fabrics between which they lead. Raises as `phases` does."""
+    """Return the phases of a change with the designs that it leads from and to. Raises as `phases` does."""
     running = designed_at(base, project.intent)
     designed = designed_at(head, project.intent)
     _refuse_earlier_default(running, designed, TO_STATE)

@@ -13,7 +13,7 @@ _FOLDER = "templates"
 def templates_at(revision: str) -> Templates:
     """Return the templates of the project in the working directory at a git revision.
 
-    Where the working tree has the same files they are one value with its own. Raises TemplateFaultError for a template
+    If the working tree has the same files, its own templates are returned. Raises TemplateFaultError for a template
     that is not a plain file, RailweaveError with git's own message.
     """
     try:

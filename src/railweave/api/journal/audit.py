@@ -70,7 +70,7 @@ def audited(
     """Record that ``plan`` is being deployed, and yield the function that records its result.
 
     ``signed_by`` is who signed the plan. Leaving the block by an exception is recorded as well. Raises RailweaveError
-    if the log cannot be written before anything was done: a deployment that leaves no record does not start.
+    when the block begins if the log cannot be written: a deployment that leaves no record does not start.
     """
     begin_entry: dict[str, Any] = {
         "command": command,

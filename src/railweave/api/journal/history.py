@@ -17,9 +17,9 @@ _SOURCES = (Path("templates"), OWN_MODELS)
 
 
 def project_history(intent: Path, intent_sha256: str, fabric: str, running: Iterable[Generation] = ()) -> History:
-    """Return the history of the project in the working directory, whose intent for ``fabric`` is that file.
+    """Return the state of the project in the working directory, and how the states that switches run relate to it.
 
-    ``running`` are the states that switches run.
+    ``intent`` is the project's file with the intent of ``fabric``; ``running`` are the states that switches run.
     """
     revision, dirty = _revision(intent)
     history = History(Generation(revision=revision, digest=sources_digest(intent_sha256), dirty=dirty))

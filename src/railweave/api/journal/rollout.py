@@ -55,7 +55,7 @@ def abort(name: str = "") -> Rollout:
 
 
 def _ask(name: str, request: str) -> Rollout:
-    """Write a request to a running rollout, by default the newest that runs, and return that rollout."""
+    """Write a request to a running rollout, by default the newest that runs, and return it. Raises as `pause` does."""
     running = None
     if not name:
         running = next((rollout for rollout in rollouts(fetched_journals()) if rollout.alive), None)
@@ -77,6 +77,7 @@ def _ask(name: str, request: str) -> Rollout:
 
 
 def _not_running(rollout: Rollout) -> Diagnostic:
+    """Return the error for a request to a rollout that is finished or was interrupted."""
     if rollout.finished:
         fix = f"nothing remains to be done; `railweave rollout show {rollout.name}` shows the result"
     else:

@@ -66,5 +66,5 @@ def _newest_rollouts(folder: Path, target: str, *, resume: bool) -> list[Rollout
     search = newest_change
     if resume:
         search = newest_unfinished
-    found = (search(folder, fabric, target) for fabric in fabrics)
-    return [rollout for rollout in found if rollout is not None]
+    newest = (search(folder, fabric, target) for fabric in fabrics)
+    return [rollout for rollout in newest if rollout is not None]

@@ -28,7 +28,7 @@ _INTERVAL_S = 1.0
 
 
 def replace(project: Project, target: str, device: str, *, serial: str = "") -> tuple[WorkStep, ...]:
-    """Return the steps of replacing ``device``, each done, next or to come by its present state.
+    """Return the steps of replacing ``device``; its present state decides which are done and which one is next.
 
     ``serial`` is the serial number of the new switch. A device that cannot be read is a state, not an error. Raises
     UsageError for an unknown device.

@@ -58,6 +58,7 @@ OPEN = WebConfig()
 
 
 def _bcrypt_matches(password: bytes, stored: bytes) -> bool:
+    """Tell whether a password has the bcrypt hash ``stored``; False for an invalid hash."""
     # Part of paramiko, which every login to a switch needs.
     import bcrypt
 

@@ -102,7 +102,7 @@ class _GrowthPhase(NamedTuple):
 
 
 def _growth_phases(today: Designed) -> Iterator[_GrowthPhase]:
-    """Yield the phases of growth, each larger than the one before."""
+    """Yield the phases of growth, each with more nodes than the one before: today, the stated growth, all that fit."""
     intent = today.intent
     entry = growing(intent)
     yield _GrowthPhase("today", entry.count, today)

@@ -133,6 +133,7 @@ def _suggested(start: _Start, measures: _Measures, result: SearchResult) -> Sugg
 
 
 def _checked_order(name: str, prices: Path | None) -> DesignOrder:
+    """Return the order with this name; raises UsageError for an unknown one, or one by cost without prices."""
     if name not in list(DesignOrder):
         raise UsageError(f"unknown order `{name}`: {suggestion(name, list(DesignOrder))}write {either(DesignOrder)}")
     if name == DesignOrder.COST and prices is None:

@@ -41,7 +41,7 @@ def render_telemetry(project: Project, out: Path) -> RenderedTelemetry:
 
 
 def _write(path: Path, texts: Iterable[str]) -> int:
-    """Write a file from the parts of its text, and return its bytes."""
+    """Write a file from the parts of its text, and return its size in bytes."""
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         write_private_parts(path, (text.encode() for text in texts), _READABLE)

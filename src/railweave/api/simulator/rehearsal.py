@@ -87,10 +87,9 @@ def rehearse(
 def _rehearse_task(
     project: Project, task: "_Task", options: DeployOptions, faults: Sequence[str], began_s: float
 ) -> Rehearsal:
-    """Deploy the plan of a task on a twin, with faults, and return the result.
+    """Deploy the plan of a task on a twin, with faults; ``began_s`` is when the rehearsal began (monotonic clock).
 
-    ``began_s`` is when the rehearsal began, by the monotonic clock. Raises UsageError for an unknown fault,
-    KeyboardInterrupt if a person ended the deployment.
+    Raises UsageError for an unknown fault, KeyboardInterrupt if a person ended the deployment.
     """
     # Before the twin starts, which takes seconds: a misspelled fault is refused at once.
     parsed = tuple(parse_fault(text, task.designed.fabric, FAULTS) for text in faults)
@@ -285,7 +284,10 @@ class _RehearsedRun:
     _not_injected: str = ""
 
     def deploy(self, intent: str) -> tuple[Diagnostic, ...]:
-        """Deploy the plan as it would be deployed to the target; return why that is refused."""
+        """Deploy the plan as it would be deployed to the target, and keep the result.
+
+        Returns why the deployment is refused, empty if it is not. Raises RailweaveError if a fault cannot be injected.
+        """
         live = self.twin.live
         target_policy = policy_for(self.twin.of, self.options)
         # The target's policy with the waits of the twin, which are short.

@@ -42,7 +42,10 @@ class _StoredRehearsal:
 
 
 def store(rehearsal: "Rehearsal", *beside: Path) -> tuple[Path, ...]:
-    """Write a rehearsal into the project, and beside the files of its plan; return where. Raises RailweaveError."""
+    """Write a rehearsal into the project and beside the files of its plan, and return the paths that were written.
+
+    Raises RailweaveError if one cannot be written.
+    """
     # Imported late: every plan looks for stored rehearsals, and few have one.
     from railweave.report.rehearsal import rehearsal_json
 

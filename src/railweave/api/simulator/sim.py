@@ -75,7 +75,7 @@ _EXTRA = ("asyncssh", "click", "jsonpatch", "tabulate")
 
 
 def missing_extra() -> str:
-    """Return what the simulator needs that is not installed, with the fix; nothing where it can be started."""
+    """Return which packages the simulator lacks, with the fix; empty if all are installed."""
     # Looked up, not imported: the process of the simulator imports them.
     missing = [name for name in _EXTRA if find_spec(name) is None]
     if not missing:
@@ -86,7 +86,7 @@ def missing_extra() -> str:
 
 @contextmanager
 def simulator_errors() -> Iterator[None]:
-    """Raise RailweaveError for what the simulator refuses, and if it is not installed."""
+    """Raise RailweaveError if the simulator is not installed, and for what it refuses within the block."""
     missing = missing_extra()
     if missing:
         raise RailweaveError(missing)
@@ -321,6 +321,7 @@ def _machine(host: Host, fabric: Fabric) -> SimHost:
 
 
 def _lower_end(link: Link, fabric: Fabric) -> str:
+    """Return the lower end of a link, at a node or a switch, as ``DEVICE:PORT``."""
     host = fabric.host_of.get(link.lower)
     if host is not None:
         port_name = host.ports[link.lower_port].name

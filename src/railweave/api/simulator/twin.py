@@ -161,7 +161,10 @@ def _live_twin(
 
 
 def twin_target(target: Target, endpoints: Endpoints) -> Target:
-    """Return the target that reaches a twin: addresses, login and host keys of its own, the rollout of ``target``."""
+    """Return the target that reaches a twin: with its own addresses, login and host keys, and short waits.
+
+    The name, the rollout, the skipped checks and the secrets are those of ``target``.
+    """
     patience_s = _PATIENCE_S + _PATIENCE_OF_A_SWITCH_S * len(endpoints.devices)
     return Target(
         name=target.name,
@@ -204,7 +207,7 @@ def refuse_other_machines(fabric: Fabric, target: Target) -> None:
 
 
 def cabled_as_seen(spec: SimSpec, fabric: Fabric, recorded: Recorded) -> SimSpec:
-    """Return ``spec`` with the cables that LLDP shows between switches, instead of those that contradict them."""
+    """Return ``spec`` with the cables that LLDP shows between switches, and without those that contradict them."""
     # Both ends of a cable may report it.
     seen_cables = sorted({tuple(sorted(ends)) for ends in _lldp_cables(fabric, recorded)})
     occupied_ports = {port for ends in seen_cables for port in ends}
@@ -229,7 +232,10 @@ def _lldp_cables(fabric: Fabric, recorded: Recorded) -> Iterator[tuple[str, str]
 
 
 def _far_ends(neighbors: Iterable[LldpNeighbor], fabric: Fabric, ports: Mapping[str, Mapping[str, str]]) -> set[str]:
-    """Return ``DEVICE:PORT`` of the neighbors that are switches of the fabric; ``ports`` are the names by device."""
+    """Return ``DEVICE:PORT`` of each neighbor that is a recorded switch of the fabric.
+
+    ``ports`` has for each recorded switch the name of each port by all its names (`_port_names`).
+    """
     far_ends = set()
     for neighbor in neighbors:
         port = ports.get(neighbor.system, {}).get(neighbor.port)
@@ -239,7 +245,7 @@ def _far_ends(neighbors: Iterable[LldpNeighbor], fabric: Fabric, ports: Mapping[
 
 
 def _port_names(switch: RecordedSwitch) -> dict[str, str]:
-    """Return the ports of a switch by name and by alias, which SONiC's LLDP sends."""
+    """Return the name of each port of a switch by its name and by its alias, which SONiC's LLDP sends."""
     if switch.running is None:
         return {}
     rows = switch.running.port_rows

@@ -42,10 +42,10 @@ def kept_on_switches(plan: Plan, intent: Intent, fabric: Fabric) -> KeptFabric |
 def _running_intent(
     plan: Plan, intent: Intent, fabric: Fabric, old_nodes: Set[str], new_nodes: Set[str]
 ) -> Intent | None:
-    """Return the intent of the nodes and leaves that run.
+    """Return the intent of the nodes and leaves that run today.
 
-    ``old_nodes`` and ``new_nodes`` are the nodes with a cable that the plan takes out or plugs: nodes without a changed
-    cable run, and so do those whose cable is taken out.
+    ``old_nodes`` are the nodes with a cable that the plan takes out, ``new_nodes`` those with a cable that it plugs. A
+    node runs if one of its cables is taken out, or if none of them changes.
     """
     running_nodes = old_nodes | {host.name for host in fabric.hosts if host.name not in new_nodes}
     counts = {entry.name: _last_number(entry.name, running_nodes) for entry in intent.nodes}

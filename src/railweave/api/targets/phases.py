@@ -43,17 +43,17 @@ class LivePhases:
         fabric = self.live(number, VerificationScope(pending=pending))
         return replace(fabric, base=self.change.base, phase=number)
 
-    def done(self, asked: int | None = None, *, settle: bool = False) -> int:
-        """Read every switch and return the last phase that all of them have, confirmed.
+    def done(self, requested: int | None = None, *, settle: bool = False) -> int:
+        """Read every switch and return the last phase that all of them have and have confirmed, 0 for the base.
 
-        With ``settle``, before a change, commits of an interrupted deployment are waited for until their timers have
-        reverted them. Raises RefusedError if phase ``asked``, by default the next one, can neither begin nor be
+        With ``settle``, as before a change, it waits until timers have reverted the commits of an interrupted
+        deployment. Raises RefusedError if phase ``requested``, by default the next one, can neither begin nor be
         repeated.
         """
         if settle:
             refuse_while_rolling_out(self.change.designed.fabric.name, self.target, self.project.operator)
         progress = self._progress(settle=settle)
-        diagnostics = check_phase(progress, self.change.base, asked, self.change.phases)
+        diagnostics = check_phase(progress, self.change.base, requested, self.change.phases)
         if diagnostics:
             raise RefusedError((*self._earlier_default(progress), *diagnostics))
         return progress.done
@@ -77,7 +77,10 @@ class LivePhases:
             raise RefusedError(diagnostics)
 
     def _progress(self, *, settle: bool) -> PhaseProgress:
-        """Read every switch of the base and of the phases; with ``settle`` unconfirmed commits are waited for."""
+        """Read every switch of the base and of the phases, and return which of them it has.
+
+        With ``settle`` it waits until unconfirmed commits are reverted.
+        """
         fabrics = (self.change.before, *(phase.fabric for phase in self.change.phases))
         inventory = replace(self.change.designed, fabric=_with_every_switch(fabrics))
         live = connect(self.project, inventory, self.target)

@@ -123,7 +123,10 @@ def start_command(target: Target, site: str) -> str:
 
 
 def processes_for(target: Target, switches: int) -> int:
-    """Return how many processes of this machine read its switches: what the target says, else as many as pay."""
+    """Return how many processes of this machine read ``switches`` switches.
+
+    The target says how many; by default there is one for each processor if the switches are so many that it pays.
+    """
     if target.rollout.processes != "auto":
         return min(target.rollout.processes, max(1, switches))
     if switches < PAYS_FROM:
@@ -133,7 +136,7 @@ def processes_for(target: Target, switches: int) -> int:
 
 
 def sites_of(target: Target, names: list[str]) -> dict[str, str]:
-    """Return the site of each switch that has one; raises RefusedError for a switch of two."""
+    """Return the site of each switch that has one. Raises RefusedError if a switch is of two sites."""
     site_of: dict[str, str] = {}
     # The switches that match the patterns of two sites, by the names of these.
     switches_of_pair: dict[tuple[str, str], list[str]] = {}
