@@ -46,7 +46,10 @@ Texts = Mapping[str, str]
 
 
 def check_additions(fabric: Fabric, templates: Templates, own: Path | None, where: Places) -> Iterator[Diagnostic]:
-    """Yield additions that a switch would refuse, and routes in transit; ``own`` is the project's FRR template."""
+    """Yield what is wrong with overrides, with links that they change, with lines of FRR, and with switches in transit.
+
+    ``own`` is the project's FRR template, None if it has none.
+    """
     configurator = Configurator(fabric, templates)
     for switch in fabric.switches:
         yield from configurator.override_faults(switch, where)
@@ -61,7 +64,10 @@ def check_additions(fabric: Fabric, templates: Templates, own: Path | None, wher
 
 
 def _open_references(texts: Texts, own: Path) -> Iterator[Diagnostic]:
-    """Yield the lines with a reference to a secret that would be shown or cannot be read, each with its switches."""
+    """Yield an error for each line with a reference to a secret that would be shown or cannot be read.
+
+    It names all switches that have the line.
+    """
     open_lines: dict[str, list[str]] = {}
     misspelled_lines: dict[str, list[str]] = {}
     for device, text in texts.items():
@@ -85,14 +91,17 @@ def _open_references(texts: Texts, own: Path) -> Iterator[Diagnostic]:
         yield error(
             _OPEN_REFERENCE.code,
             f"FRR line `{line}` cannot hold a secret: railweave shows it",
-            _in_template(own, references(line)[0]),
+            _place_of_reference(own, references(line)[0]),
             devices=tuple(names),
             fix=_OPEN_REFERENCE.fix,
         )
 
 
-def _in_template(template: Path, name: str) -> Where:
-    """Return the place of an open reference in a template; only the file if the template composes the reference."""
+def _place_of_reference(template: Path, name: str) -> Where:
+    """Return the place of an open reference to the secret ``name`` in a template.
+
+    It is only the file if the template composes the reference.
+    """
     for number, line in enumerate(template.read_text(encoding="utf-8", errors="replace").splitlines(), start=1):
         if refers_openly(line) and name in references(line):
             return Where(str(template), number, 1 + line.index("{secret:"))
@@ -100,7 +109,7 @@ def _in_template(template: Path, name: str) -> Where:
 
 
 def _abbreviations(texts: Texts, own: Path) -> Iterator[Diagnostic]:
-    """Yield the lines with abbreviated words, each once for all switches that have it."""
+    """Yield an error for each line with abbreviated words, once for all switches that have it."""
     devices_of: dict[WrittenOut, list[str]] = {}
     for device, text in texts.items():
         for entry in read_lines(text):
@@ -113,14 +122,14 @@ def _abbreviations(texts: Texts, own: Path) -> Iterator[Diagnostic]:
         yield error(
             "RW407",
             f"FRR command `{shown_frr(full_command.line)}` is abbreviated: {abbreviations}",
-            _line_with(own, full_command.abbreviations),
+            _place_of_words(own, full_command.abbreviations),
             devices=tuple(names),
             fix="write it in full, as FRR prints it: otherwise every plan changes the line again",
         )
 
 
-def _line_with(template: Path, words: Iterable[str]) -> Where:
-    """Return the first line of a template that has these words; only the file if the template composes them."""
+def _place_of_words(template: Path, words: Iterable[str]) -> Where:
+    """Return the place of the first line of a template that has these words; only the file if no line has them."""
     for number, line in enumerate(template.read_text(encoding="utf-8", errors="replace").splitlines(), start=1):
         if set(words) <= set(line.split()):
             return Where(str(template), number, 1 + len(line) - len(line.lstrip()))
@@ -130,13 +139,16 @@ def _line_with(template: Path, words: Iterable[str]) -> Where:
 def _check_transit(
     fabric: Fabric, configurator: Configurator, own: Path | None, where: Places, texts: Texts
 ) -> Iterator[Diagnostic]:
-    """Check V-1 and D-1 for switches with static routes in the intent, and for all if a project has an FRR template."""
+    """Yield V-1 and D-1 for switches with static routes in the intent, and for all if a project has an FRR template.
+
+    ``texts`` are the FRR files of all switches if the project has a template, else empty.
+    """
     # railweave's own template needs no check: its tests prove that no switch is in transit.
     with_static_routes = [switch.name for switch in fabric.switches if _static_routes(fabric, switch)]
     groups = _groups_by_policy(fabric, texts) if own else []
     # Switches of a group have the same policy, so one of each is checked first.
     representatives = [names[0] for names in groups]
-    judged = list(dict.fromkeys((*representatives, *with_static_routes)))
+    checked_names = list(dict.fromkeys((*representatives, *with_static_routes)))
 
     @cache
     def document(name: str) -> FrrDocument:
@@ -150,7 +162,7 @@ def _check_transit(
             return Where(str(own))
         return where("overrides")
 
-    diagnostics = list(transit_diagnostics(fabric, RouteSources(document, tables, judged), place))
+    diagnostics = list(transit_diagnostics(fabric, RouteSources(document, tables, checked_names), place))
     if diagnostics and own:
         # Something is wrong: check every switch, so that all devices are named.
         all_names = [name for names in groups for name in names]
@@ -170,14 +182,17 @@ _DESCRIPTION = re.compile(r" (remote-as|description) ")
 
 
 def _groups_by_policy(fabric: Fabric, texts: Texts) -> list[list[str]]:
-    """Return the names of the switches in groups whose FRR files differ only in names, numbers and neighbors."""
+    """Return the names of all switches, grouped by their route policy.
+
+    The FRR files of a group differ only in names, numbers and neighbors.
+    """
     groups: dict[tuple[str, ...], list[str]] = {}
     for switch in fabric.switches:
         text = texts[switch.name]
         prefixes = (*own_prefixes(fabric, switch), *own_ipv6_prefixes(fabric, switch))
         identity = (*map(str, prefixes), switch.name, str(switch.asn), ipv4_text(switch.loopback))
-        for number, word in enumerate(identity):
-            text = text.replace(word, f"<{number}>")
+        for number, value in enumerate(identity):
+            text = text.replace(value, f"<{number}>")
         lines = [_PEER.sub(" neighbor <peer>", line) for line in text.splitlines() if not _DESCRIPTION.search(line)]
         # A switch with more neighbors has the same lines more often.
         distinct_lines = dict.fromkeys(lines)

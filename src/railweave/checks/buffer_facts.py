@@ -23,8 +23,11 @@ VIRTUAL = "SONiC VS"
 def unproven(
     fabric: Fabric, panel: Panel, tier: Tier, devices: tuple[str, ...], where: Callable[[str], Where]
 ) -> Diagnostic:
-    """Return H-headroom for the switches of a panel without buffer facts: an error that names what is missing, or a
-    warning if the intent's overrides state their priority groups."""
+    """Return H-headroom for the switches of a panel without buffer facts.
+
+    It is an error that names what is missing, or a warning if the intent's overrides state the priority groups of all
+    ``devices``.
+    """
     # The checks of links tell whether the overrides cover all ports.
     names = lossless_names(fabric.policies)
     if all(_states_groups(fabric, name) for name in devices):
@@ -61,6 +64,7 @@ def lossless_names(policies: Policies) -> str:
 
 
 def _states_groups(fabric: Fabric, name: str) -> bool:
+    """Tell whether the overrides state priority groups of a switch."""
     # Imported late: most fabrics have buffer facts, and SONiC's tables take long to import.
     from railweave.sonic.ownership import PRIORITY_GROUPS
     from railweave.sonic.render.overrides import override_rows
@@ -93,14 +97,17 @@ def _hwsku(panel: Panel) -> Hwsku | None:
 
 
 def _other_profiles_text(hwsku: Hwsku | None) -> str:
-    """Return in words the files with profiles for lossless queues that cannot be taken as they are; empty for none."""
+    """Return words about files that have profiles for lossless queues but cannot be taken as they are.
+
+    Empty if the HWSKU has none.
+    """
     if hwsku is None or not hwsku.lossless_sets:
         return ""
     return f" that can be taken as they are (some are in {listed(hwsku.lossless_sets)})"
 
 
 def _example_rows_text(panel: Panel) -> str:
-    """Return in words a file of a panel's HWSKU whose rows an operator may state; empty for none."""
+    """Return words about a file of a panel's HWSKU whose rows an operator may state, empty if there is none."""
     hwsku = _hwsku(panel)
     if hwsku is None or not hwsku.lossless_sets:
         return ""
@@ -108,7 +115,7 @@ def _example_rows_text(panel: Panel) -> str:
 
 
 def _fix(panel: Panel) -> str:
-    """Return the speed at which the same hardware has buffer facts, else where to find models that have them."""
+    """Return the fix: the speed at which the same hardware has buffer facts, or else another model."""
     model = load_catalog().find_switch(panel.model)
     hwskus = model.hwskus if model is not None else ()
     for hwsku in hwskus:

@@ -79,6 +79,7 @@ def buffer_findings(fabric: Fabric, where: Places) -> tuple[Diagnostic, ...]:
 
 
 def _findings(fabric: Fabric, where: Places) -> Iterator[Diagnostic]:
+    """Yield what does not fit in the buffers, kind by kind of switches; several kinds may yield the same finding."""
     classes = fabric.policies.classes
     if any(traffic_class.is_lossy_rdma for traffic_class in classes):
         for kind in _kinds(fabric):
@@ -97,8 +98,8 @@ def kind_findings(kind: SwitchKind, policies: Policies, where: Places) -> Iterat
     plan = plan_buffers(kind.panel, kind.tier, policies, kind.lengths_m)
     if plan is None:
         return
-    yield from _headroom(kind, plan, where)
-    yield from _classes(policies, kind, plan, where)
+    yield from _missing_headroom(kind, plan, where)
+    yield from _too_many_classes(policies, kind, plan, where)
     budget = list(_budget(kind, plan, where))
     yield from budget
     # Without room for the headroom there is no depth at which PFC pauses.
@@ -107,6 +108,7 @@ def kind_findings(kind: SwitchKind, policies: Policies, where: Places) -> Iterat
 
 
 def _kinds(fabric: Fabric) -> list[SwitchKind]:
+    """Return the kinds of switches of a fabric; every switch is of one of them."""
     # By identity: all switches of one model and breakout share a panel.
     switches_of: dict[tuple[int, Tier], list[Switch]] = {}
     for switch in fabric.switches:
@@ -142,15 +144,20 @@ def _kinds_by_cables(fabric: Fabric, tier: Tier, switches: list[Switch]) -> list
             groups.append(group)
         else:
             covering.names.extend(group.names)
-    order = {switch.name: place for place, switch in enumerate(switches)}
+    position_of = {switch.name: position for position, switch in enumerate(switches)}
     panel = switches[0].panel
-    return [
-        SwitchKind(panel, tier, tuple(sorted(group.names, key=order.__getitem__)), group.cables) for group in groups
-    ]
+    kinds = []
+    for group in groups:
+        names = sorted(group.names, key=position_of.__getitem__)
+        kinds.append(SwitchKind(panel, tier, tuple(names), group.cables))
+    return kinds
 
 
-def _headroom(kind: SwitchKind, plan: BufferPlan, where: Places) -> Iterator[Diagnostic]:
-    """Check H-headroom: every used speed and cable length has headroom that its vendor publishes or computes."""
+def _missing_headroom(kind: SwitchKind, plan: BufferPlan, where: Places) -> Iterator[Diagnostic]:
+    """Yield H-headroom for speeds and cable lengths in use without headroom that the vendor publishes or computes.
+
+    Each reason is yielded once.
+    """
     reported_reasons = set()
     for speed_gbps, length_m, level in sorted(kind.cables):
         headroom = plan.headroom[speed_gbps, length_m]
@@ -166,12 +173,12 @@ def _length_place(level: int, where: Places) -> Where:
     if racks.line and racks.path:
         return racks
     # Level 0 are the links to GPU nodes.
-    kind = LINK_KINDS[level] if level else "host"
-    return where(f"cabling.{kind}.length_m")
+    layer = LINK_KINDS[level] if level else "host"
+    return where(f"cabling.{layer}.length_m")
 
 
-def _classes(policies: Policies, kind: SwitchKind, plan: BufferPlan, where: Places) -> Iterator[Diagnostic]:
-    """Check H-budget: the ASIC has headroom for the number of lossless classes."""
+def _too_many_classes(policies: Policies, kind: SwitchKind, plan: BufferPlan, where: Places) -> Iterator[Diagnostic]:
+    """Yield H-budget if more classes are lossless than the ASIC has headroom for."""
     limit = plan.buffers.lossless_classes
     count = plan.limits.lossless_classes
     if limit is not None and count > limit:
@@ -186,29 +193,29 @@ def _classes(policies: Policies, kind: SwitchKind, plan: BufferPlan, where: Plac
 
 
 def _budget(kind: SwitchKind, plan: BufferPlan, where: Places) -> Iterator[Diagnostic]:
-    """Check H-budget: the headroom of all lossless groups of the ports in use fits in the buffer."""
+    """Yield H-budget if the headroom of all lossless groups of the ports in use does not fit in the buffer."""
     uses: Counter[tuple[int, int]] = Counter()
     for (speed_gbps, length_m, _), ports in kind.cables.items():
         uses[speed_gbps, length_m] += ports
     division = plan.divided(uses)
     needed = division.headroom_bytes
     lossless = counted(plan.limits.lossless_classes, "lossless class")
-    text = f"{'; '.join(_uses(kind, plan))}: {needed} bytes for {lossless}"
+    usage = f"{'; '.join(_headroom_uses(kind, plan))}: {needed} bytes for {lossless}"
     place = where("cabling")
     fix = "use shorter cables, fewer ports or fewer lossless classes"
     if division.is_pooled:
-        text = f"{text}, {needed / division.budget_bytes:.2f} times"
-        yield from _pooled(division, plan.buffers.slices, text, kind, place, fix)
+        usage = f"{usage}, {needed / division.budget_bytes:.2f} times"
+        yield from _pooled_budget(division, plan.buffers.slices, usage, kind, place, fix)
     # In the dynamic model the switch sizes the pools by what headroom leaves.
     elif plan.model is BufferModel.TRADITIONAL and division.chip_bytes is not None:
-        yield from _stated(division, division.chip_bytes, plan.buffers.hwsku, text, kind, place, fix)
+        yield from _traditional_budget(division, division.chip_bytes, plan.buffers.hwsku, usage, kind, place, fix)
     elif needed >= division.budget_bytes:
-        message = f"{text}, of {division.budget_bytes} bytes that {plan.buffers.hwsku} has for headroom"
+        message = f"{usage}, of {division.budget_bytes} bytes that {plan.buffers.hwsku} has for headroom"
         yield error("H-budget", message, place, fix=fix, devices=kind.devices)
 
 
-def _uses(kind: SwitchKind, plan: BufferPlan) -> Iterator[str]:
-    """Yield in words how much headroom the ports of each speed and cable length take."""
+def _headroom_uses(kind: SwitchKind, plan: BufferPlan) -> Iterator[str]:
+    """Yield a clause about the headroom of the ports of each speed and cable length."""
     for (speed_gbps, length_m, _), ports in sorted(kind.cables.items()):
         headroom = plan.headroom[speed_gbps, length_m]
         if isinstance(headroom, Headroom):
@@ -217,14 +224,17 @@ def _uses(kind: SwitchKind, plan: BufferPlan) -> Iterator[str]:
             yield f"{ports} ports of {format_speed(speed_gbps)} over {length_m} m take {port_bytes} bytes each"
 
 
-def _stated(
-    division: Division, chip_bytes: int, hwsku: str, text: str, kind: SwitchKind, place: Where, fix: str
+def _traditional_budget(
+    division: Division, chip_bytes: int, hwsku: str, usage: str, kind: SwitchKind, place: Where, fix: str
 ) -> Iterator[Diagnostic]:
-    """Compare headroom and the pools that a HWSKU states, as the traditional model has them, with the chip."""
+    """Yield H-budget if the headroom and the pools that a HWSKU states take more than the chip has.
+
+    In the traditional model they keep their sizes. ``usage`` begins the message: the headroom of the ports in use.
+    """
     stated_bytes = division.stated_bytes
     pool_bytes = stated_bytes - division.headroom_bytes
     reserved_bytes = sum(division.reserved.values())
-    message = f"{text}, and the pools of {hwsku} take {pool_bytes}: {stated_bytes} of {chip_bytes} bytes of the chip"
+    message = f"{usage}, and the pools of {hwsku} take {pool_bytes}: {stated_bytes} of {chip_bytes} bytes of the chip"
     fix = f"{fix}, or leave out sonic.buffer_model, so that the switch sizes its pools"
     if stated_bytes > chip_bytes:
         yield error("H-budget", message, place, fix=fix, devices=kind.devices)
@@ -233,12 +243,16 @@ def _stated(
         yield warning("H-budget", message, place, fix=fix, devices=kind.devices)
 
 
-def _pooled(
-    division: Division, slices: BufferSlices, text: str, kind: SwitchKind, place: Where, fix: str
+def _pooled_budget(
+    division: Division, slices: BufferSlices, usage: str, kind: SwitchKind, place: Where, fix: str
 ) -> Iterator[Diagnostic]:
-    """Compare the headroom of all groups with the pool that they share, each slice its part."""
+    """Yield H-budget if the headroom of all groups is more than the pool that they share.
+
+    The severity follows from how much more it is, and from the slices that divide the pool. ``usage`` begins the
+    message: the headroom of the ports in use.
+    """
     ratio = division.headroom_bytes / division.budget_bytes
-    message = f"{text} the {division.budget_bytes} bytes of the headroom pool of {kind.panel.hwsku}"
+    message = f"{usage} the {division.budget_bytes} bytes of the headroom pool of {kind.panel.hwsku}"
     if ratio > POOL_EXHAUSTED:
         message = f"{message}: it does not last where a quarter of the groups is paused at once"
         yield error("H-budget", message, place, fix=fix, devices=kind.devices)
@@ -262,7 +276,7 @@ _MEANING = {
 
 
 def _marking(policies: Policies, kind: SwitchKind, plan: BufferPlan, where: Places) -> Iterator[Diagnostic]:
-    """Check E-1 to E-6 for every lossless class and port speed in use."""
+    """Yield the breaches of E-1 to E-6 for every lossless class and port speed in use."""
     for index, traffic_class in enumerate(policies.classes):
         if not traffic_class.lossless:
             continue
@@ -277,7 +291,7 @@ def _marking(policies: Policies, kind: SwitchKind, plan: BufferPlan, where: Plac
 def _class_marking(
     policies: Policies, traffic_class: TrafficClass, speed_gbps: int, kind: SwitchKind, plan: BufferPlan, place: Where
 ) -> Iterator[Diagnostic]:
-    """Yield the rules of marking that the thresholds of a class break, and information where marking starts early."""
+    """Yield each rule of marking that the thresholds of a class break, and RW403 if marking starts too early."""
     marking = choose_marking(traffic_class, speed_gbps, policies.marking, plan).thresholds
     is_stated = traffic_class.ecn is not None or policies.marking is not None
     # The buffer of a virtual switch is nominal, so thresholds that the class does not state pass with a warning.

@@ -80,7 +80,7 @@ def carries_lossless(model: SwitchModel, speed_gbps: int, policies: Policies) ->
 
 
 def _at_speed(model: SwitchModel, speed_gbps: int, policies: Policies) -> SpeedUse:
-    """Return what a switch model can do at one speed; raises ValueError if it does not run it."""
+    """Return what a switch model can do at one speed; raises ValueError if the model does not run the speed."""
     use = cage_use(model, speed_gbps)
     if use is None:
         raise ValueError(f"{model.id} does not run {speed_gbps}G")
@@ -105,10 +105,13 @@ def _at_speed(model: SwitchModel, speed_gbps: int, policies: Policies) -> SpeedU
 
 
 def _panel(model: SwitchModel, use: CageUse, cages: tuple[int, ...]) -> tuple[Panel, int]:
-    """Return a panel with as many ports of a speed as there can be side by side, and how many these are."""
+    """Return a panel with as many ports of a speed as there can be side by side, and how many a switch has in all.
+
+    Raises TypeError if the model cannot have such a panel.
+    """
     first = cages[0]
     # The cages from the first one on, up to the first gap.
-    adjacent = next((place for place, number in enumerate(cages) if number != first + place), len(cages))
+    adjacent = next((offset for offset, number in enumerate(cages) if number != first + offset), len(cages))
     ports = len(cages) * use.ports
     limit = model.asic.logical_ports
     if limit is not None:
@@ -141,7 +144,7 @@ def _longest_lossless(panel: Panel, speed_gbps: int, ports: int, policies: Polic
 
 
 def _errors(panel: Panel, speed_gbps: int, ports: int, length_m: int, policies: Policies) -> list[Diagnostic]:
-    """Return the errors in the buffers of a switch all of whose ports have one speed and cable length."""
+    """Return the errors in the buffers of a switch with ``ports`` ports of one speed and cable length."""
     tier = Tier(name="switch", level=0, count=1, reserve=1, ports_down=ports, down_gbps=speed_gbps)
     kind = SwitchKind(panel, tier, (), {(speed_gbps, length_m, 0): ports})
     findings = kind_findings(kind, policies, lambda path: Where(path=path))

@@ -51,7 +51,7 @@ def check_own(fabric: Fabric, where: Places, templates: Templates) -> tuple[Diag
 
 
 def _check_equal_paths(fabric: Fabric, where: Places) -> Iterator[Diagnostic]:
-    """Check B-6 for the routes of every kind of switches, up over its uplinks and down to the tier below."""
+    """Yield B-6 for each kind of switches with too many equal paths, up over its uplinks or down to the tier below."""
     for kind in fabric.uplink_kinds:
         limit = _path_limit(fabric, kind)
         # Up, every uplink is an equal path: k parallel links to one switch are k paths.
@@ -75,7 +75,9 @@ class _PathLimit(NamedTuple):
 
 
 def _check_uplinks(fabric: Fabric, kind: Tier, limit: _PathLimit, where: Places) -> Iterator[Diagnostic]:
+    """Yield B-6 if a kind of switches has more uplinks than a route can use, or may have where nothing states that."""
     place = where(tier_path(kind))
+    unstated_asics = _unstated_asics(fabric, kind)
     if kind.ports_up > limit.paths:
         fix = f"use fewer, faster uplinks: {tier_path(kind)}.uplink_speed, or fewer topology.links_per_pair"
         # A newer release helps only where FRR is the limit, not the ASIC.
@@ -88,11 +90,11 @@ def _check_uplinks(fabric: Fabric, kind: Tier, limit: _PathLimit, where: Places)
             place,
             fix=fix,
         )
-    elif kind.ports_up > _PATHS_OF_EVERY_ASIC and _unstated_asics(fabric, kind):
+    elif kind.ports_up > _PATHS_OF_EVERY_ASIC and unstated_asics:
         yield warning(
             "B-6",
             f"{kind.titled} have {kind.ports_up} uplinks; nothing states how many members an ECMP group of"
-            f" {listed(_unstated_asics(fabric, kind))} takes, which may be only {_PATHS_OF_EVERY_ASIC}",
+            f" {listed(unstated_asics)} takes, which may be only {_PATHS_OF_EVERY_ASIC}",
             place,
             fix="ask the vendor (SAI_NUM_ECMP_MEMBERS in the sai.profile of Broadcom switches, where it is"
             f" {_PATHS_OF_EVERY_ASIC} unless set), or use fewer, faster uplinks",

@@ -23,12 +23,13 @@ _CODE = "RW127"
 
 
 def fabrics_apart(intent: Intent) -> Iterator[Diagnostic]:
-    """Yield the conflicts of a fabric with the other fabrics of its file."""
+    """Yield an error for each conflict of a fabric with another fabric of its file."""
     for breach in _conflicts(intent):
         yield breach.diagnostic(_CODE, intent.where(breach.path))
 
 
 def _conflicts(intent: Intent) -> Iterator[Breach]:
+    """Yield the conflicts with each other fabric: names, pools, AS numbers and racks."""
     if not intent.others:
         return
     fabric = design(intent, load_catalog()).fabric
@@ -37,15 +38,17 @@ def _conflicts(intent: Intent) -> Iterator[Breach]:
             message = f"two fabrics are named {intent.fabric}: their switches would have the same names"
             yield Breach("fabric", message, "give one of them another name with `fabric`")
         # As if the other fabric were the one that is checked.
-        rest = tuple(third for third in (intent, *intent.others) if third.fabric != other.fabric)
-        other_fabric = design(replace(other, others=rest), load_catalog()).fabric
+        beside_other = tuple(beside for beside in (intent, *intent.others) if beside.fabric != other.fabric)
+        other_fabric = design(replace(other, others=beside_other), load_catalog()).fabric
         fixes = _Fixes(intent, other)
-        yield from _pool_conflicts(intent, _pools(intent, fabric), other, _pools(other, other_fabric), fixes)
+        pools = _pools_in_use(intent, fabric)
+        other_pools = _pools_in_use(other, other_fabric)
+        yield from _pool_conflicts(intent, pools, other, other_pools, fixes)
         # An intent that cannot be designed has errors of its own.
         if fabric is not None and other_fabric is not None:
-            yield from _asn_conflicts(
-                intent.fabric, _asn_ranges(intent, fabric), other, _asn_ranges(other, other_fabric), fixes
-            )
+            asn_ranges = _asn_ranges(intent, fabric)
+            other_asn_ranges = _asn_ranges(other, other_fabric)
+            yield from _asn_conflicts(intent.fabric, asn_ranges, other, other_asn_ranges, fixes)
             yield from _rack_conflicts(fabric, other_fabric)
 
 
@@ -66,8 +69,8 @@ class _Fixes:
         return f"state `{path}: {value}` for {self._later.fabric}"
 
 
-def _pools(intent: Intent, fabric: Fabric | None) -> dict[str, Pool]:
-    """Return the pools that a fabric uses, also that of a third tier which follows from its size."""
+def _pools_in_use(intent: Intent, fabric: Fabric | None) -> dict[str, Pool]:
+    """Return the pools that a fabric uses, by their keys; with a third tier also the pool of its links."""
     pools = dict(intent.pools)
     addressing = intent.policies.addressing
     if fabric is not None and fabric.sizing.super_spines and not addressing.unnumbered:
@@ -78,7 +81,7 @@ def _pools(intent: Intent, fabric: Fabric | None) -> dict[str, Pool]:
 def _pool_conflicts(
     intent: Intent, pools: Mapping[str, Pool], other: Intent, other_pools: Mapping[str, Pool], fixes: _Fixes
 ) -> Iterator[Breach]:
-    """Yield the pools that overlap one of another fabric."""
+    """Yield a breach for each pair of pools of two fabrics that overlap."""
     for key, pool in pools.items():
         for other_key, other_pool in other_pools.items():
             if pool.meets(other_pool):
@@ -92,7 +95,7 @@ def _pool_conflicts(
 def _asn_conflicts(
     own_name: str, own_ranges: Mapping[str, range], other: Intent, other_ranges: Mapping[str, range], fixes: _Fixes
 ) -> Iterator[Breach]:
-    """Yield the ranges of AS numbers, in use or reserved for leaves, that overlap one of another fabric."""
+    """Yield a breach for each pair of tiers of two fabrics whose ranges of AS numbers overlap."""
     for other_tier, other_numbers in other_ranges.items():
         for tier, numbers in own_ranges.items():
             if numbers[0] <= other_numbers[-1] and other_numbers[0] <= numbers[-1]:
@@ -105,7 +108,10 @@ def _asn_conflicts(
 
 
 def _rack_conflicts(own: Fabric, other: Fabric) -> Iterator[Breach]:
-    """Yield the nodes to which two fabrics give two places, and the rack units that they give to different devices."""
+    """Yield a breach if two fabrics place devices of one name differently, and one if they share a rack unit.
+
+    Each names all devices concerned.
+    """
     if own.racks is None or other.racks is None:
         return
     own_places = own.racks.places
@@ -152,19 +158,19 @@ class _UnitClash(NamedTuple):
 
 def _unit_clashes(own_places: Mapping[str, RackPlace], other_places: Mapping[str, RackPlace]) -> Iterator[_UnitClash]:
     """Yield the first rack unit of each device that a device of another name has as well."""
-    other_names = {unit: name for name, place in other_places.items() for unit in _units(place)}
+    other_names = {unit: name for name, place in other_places.items() for unit in _rack_units(place)}
     for name, place in own_places.items():
-        unit = next((unit for unit in _units(place) if other_names.get(unit, name) != name), None)
+        unit = next((unit for unit in _rack_units(place) if other_names.get(unit, name) != name), None)
         if unit is not None:
             yield _UnitClash(unit, name, other_names[unit])
 
 
-def _units(place: RackPlace) -> list[_RackUnit]:
+def _rack_units(place: RackPlace) -> list[_RackUnit]:
     return [_RackUnit(place.rack, number) for number in range(place.unit, place.unit + place.height)]
 
 
 def _asn_ranges(intent: Intent, fabric: Fabric) -> dict[str, range]:
-    """Return the AS numbers of each tier from the first to the last."""
+    """Return the range of AS numbers of each tier by its name, for leaves with those of the reserve."""
     reserved = (intent.topology.reserve.leaves or 0) * intent.topology.planes
     lowest = intent.policies.addressing.leaf_asn
     ranges: dict[str, range] = {}

@@ -47,25 +47,28 @@ Files = Mapping[str, tuple[str, str]]
 
 
 def fact_findings(fabric: Fabric, files: Files, configurator: Configurator) -> tuple[Diagnostic, ...]:
-    """Return the differences between the facts in ``files`` and the intent; both ends of a link are named."""
+    """Return the differences between the facts in ``files`` and the intent, and what the facts do not tell.
+
+    A difference on a link names both of its ends.
+    """
     switches, hosts, diagnostics = _parsed(fabric, files)
     tables = {name: running.config_db for name, running in switches.items()}
 
     def place(device: str) -> Where:
         return Where(files[device][0] if device in files else "")
 
-    checker = LinkChecker(fabric, configurator, tables, lambda name, index: _host(fabric, hosts, name, index))
+    checker = LinkChecker(fabric, configurator, tables, lambda name, index: _host_settings(fabric, hosts, name, index))
     diagnostics += checker.diagnostics([*switches, *hosts], place)
     diagnostics += transit_diagnostics(fabric, _routes_of(fabric, configurator, switches), place)
     for name in tables:
         missing = _unknown_tables(checker, name)
         if missing:
-            diagnostics.append(_left_out(name, missing, place(name)))
+            diagnostics.append(_not_compared(name, missing, place(name)))
     for name, document in hosts.items():
         node = NodeRead(fabric, fabric.host_of[name], document)
         missing = list(unread_facts(node))
         if missing:
-            diagnostics.append(_left_out(name, missing, place(name)))
+            diagnostics.append(_not_compared(name, missing, place(name)))
         for code, check in NODE_CHECKS:
             diagnostics += (breach.diagnostic(code, place(name)) for breach in check(node))
     return in_order(diagnostics)
@@ -83,9 +86,9 @@ def _parsed(
             if name in fabric.switch_of:
                 switches[name] = parse_running(text)
             elif name in fabric.host_of:
-                hosts[name] = _node(text)
+                hosts[name] = _node_facts(text)
             else:
-                diagnostics.append(_unknown(fabric, name, file))
+                diagnostics.append(_unknown_device(fabric, name, file))
         # RecursionError: JSON that is nested too deeply.
         except (DocumentError, ValueError, RecursionError) as parse_error:
             diagnostics.append(_unreadable(name, file, str(parse_error)))
@@ -99,7 +102,7 @@ def uncompared_findings(fabric: Fabric, files: Files) -> tuple[Diagnostic, ...]:
         if name not in fabric.host_of:
             continue
         try:
-            node = NodeRead(fabric, fabric.host_of[name], _node(text))
+            node = NodeRead(fabric, fabric.host_of[name], _node_facts(text))
         except (ValueError, RecursionError):
             # `fact_findings` reports it.
             continue
@@ -122,12 +125,12 @@ def _uncompared(name: str, missing: Sequence[str], where: Where) -> Diagnostic:
 
 
 def _unknown_tables(checker: LinkChecker, name: str) -> list[str]:
-    """Return the tables that decide about links and that the facts of a switch do not have."""
+    """Return the tables that decide about links but are missing in the facts of a switch."""
     read = checker.read(name)
     return sorted(table for table in checker.design(name).tables if decides_links(table) and not read.knows(table))
 
 
-def _left_out(name: str, missing: Sequence[str], where: Where) -> Diagnostic:
+def _not_compared(name: str, missing: Sequence[str], where: Where) -> Diagnostic:
     return warning(
         "RW404",
         f"the facts of {name} do not tell {first_few(missing, 4)}: what these decide was not checked",
@@ -139,7 +142,10 @@ def _left_out(name: str, missing: Sequence[str], where: Where) -> Diagnostic:
 
 
 def _routes_of(fabric: Fabric, configurator: Configurator, switches: Mapping[str, RunningConfig]) -> RouteSources:
-    """Return the routes of switches as their facts have them; only switches with facts are reported on."""
+    """Return where the routes of switches come from: their facts, or the intent for a switch without facts.
+
+    Only switches with facts are reported on.
+    """
 
     @cache
     def document(name: str) -> FrrDocument:
@@ -155,29 +161,29 @@ def _routes_of(fabric: Fabric, configurator: Configurator, switches: Mapping[str
     return RouteSources(document, tables, tuple(switches))
 
 
-def _node(text: str) -> Mapping[str, Any]:
+def _node_facts(text: str) -> Mapping[str, Any]:
     """Return a node's facts; raises ValueError if a value is not of its kind."""
     document = json.loads(text)
     if not isinstance(document, dict):
         raise ValueError("a node's facts are an object with `nics`, `nccl` and `sysctl`")
-    # A part is checked before `_parts` looks into it.
-    for part in _parts(document):
+    # A part is checked before `_fact_parts` looks into it.
+    for part in _fact_parts(document):
         if part.value is None:
             raise ValueError(f"{part.path} is null, which says neither what it is nor that it is not set; leave it out")
-        if not _is_of(part.value, part.kind):
+        if not _is_of_kind(part.value, part.kind):
             raise ValueError(f"{part.path}: {json.dumps(part.value)} is not of its kind")
     return document
 
 
 class _FactPart(NamedTuple):
-    """A value in a node's facts: its path, and the kind that it must be of, as `_is_of` reads it."""
+    """A value in a node's facts: its path, and the kind that it must be of, as `_is_of_kind` reads it."""
 
     path: str
     value: object
     kind: object
 
 
-def _parts(document: Mapping[str, Any]) -> Iterator[_FactPart]:
+def _fact_parts(document: Mapping[str, Any]) -> Iterator[_FactPart]:
     """Yield the parts of a node's facts, each before the parts that it holds."""
     for key in ("nics", "nccl", "sysctl"):
         if key in document:
@@ -196,6 +202,7 @@ def _parts(document: Mapping[str, Any]) -> Iterator[_FactPart]:
 
 
 def _setting_parts(path: str, nic: Mapping[str, Any]) -> Iterator[_FactPart]:
+    """Yield the settings of a NIC: each is a text, or texts by number."""
     for name, value in nic.get("settings", {}).items():
         kind: object = str
         if isinstance(value, dict):
@@ -214,7 +221,7 @@ def _route_parts(path: str, nic: Mapping[str, Any]) -> Iterator[_FactPart]:
 _WORD = (str, int)
 
 
-def _is_of(value: object, kind: object) -> bool:
+def _is_of_kind(value: object, kind: object) -> bool:
     """Tell whether a value is of a kind.
 
     A kind is a type, a tuple of types, a set of words, a list with the kind of all members, or a dictionary with the
@@ -225,7 +232,7 @@ def _is_of(value: object, kind: object) -> bool:
     if isinstance(kind, tuple):
         return type(value) in kind
     if isinstance(kind, list):
-        return isinstance(value, list) and all(_is_of(member, kind[0]) for member in value)
+        return isinstance(value, list) and all(_is_of_kind(member, kind[0]) for member in value)
     if isinstance(kind, dict):
         return isinstance(value, dict) and _is_numbered(value, kind[""])
     # Not isinstance: True is an integer to Python, but no number of a fact.
@@ -234,12 +241,12 @@ def _is_of(value: object, kind: object) -> bool:
 
 def _is_numbered(values: Mapping[str, object], kind: object) -> bool:
     """Tell whether a mapping holds values of a kind by numbers, which JSON writes as text."""
-    return all(key.isdigit() and _is_of(value, kind) for key, value in values.items())
+    return all(key.isdigit() and _is_of_kind(value, kind) for key, value in values.items())
 
 
 # What `ethtool -a` prints of RX and TX (ethtool.c, dump_pause).
 _ON_OR_OFF = frozenset({"on", "off"})
-# The kinds of an interface's facts, as `_is_of` reads them.
+# The kinds of an interface's facts, as `_is_of_kind` reads them.
 _KINDS: Mapping[str, object] = {
     **dict.fromkeys(("mtu", "speed_gbps", "roce_tos", "cnp_dscp"), int),
     **dict.fromkeys(("fec", "autoneg", "trust", "pcie", "state"), str),
@@ -252,7 +259,7 @@ _KINDS: Mapping[str, object] = {
 }
 
 
-def _unknown(fabric: Fabric, name: str, file: str) -> Diagnostic:
+def _unknown_device(fabric: Fabric, name: str, file: str) -> Diagnostic:
     return warning(
         "RW404",
         f"{name} is not a switch or node of {fabric.name}",
@@ -271,8 +278,10 @@ def _unreadable(name: str, file: str, reason: str) -> Diagnostic:
     )
 
 
-def _host(fabric: Fabric, facts: Mapping[str, Mapping[str, Any]], name: str, index: int) -> PortSettings | None:
-    """Return a node's port as its facts have it; None if they do not have it."""
+def _host_settings(
+    fabric: Fabric, facts: Mapping[str, Mapping[str, Any]], name: str, index: int
+) -> PortSettings | None:
+    """Return the port with ``index`` of the node ``name`` as its facts have it, None if they do not have it."""
     if name not in facts:
         return None
     intended = host_port(fabric, fabric.host_of[name], index)
@@ -283,7 +292,7 @@ def _host(fabric: Fabric, facts: Mapping[str, Mapping[str, Any]], name: str, ind
 
 
 def _as_read(intended: PortSettings, nic: Mapping[str, Any]) -> PortSettings:
-    """Return a port with the settings that were read; None is a setting that was not."""
+    """Return a port with the settings that were read; one that was not read is None."""
     priorities = None
     if "dscp_to_priority" in nic:
         # Keys of JSON objects are strings.

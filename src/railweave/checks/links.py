@@ -32,7 +32,7 @@ HostPorts = Callable[[str, int], PortSettings | None]
 
 
 def overridden_findings(fabric: Fabric, configurator: Configurator, where: Callable[[str], Where]) -> list[Diagnostic]:
-    """Return what does not fit on links, for switches whose overrides set how links behave.
+    """Return the breaches on the links of switches whose overrides set how links behave.
 
     The other switches need no check: both ends of their links follow from one intent.
     """
@@ -142,6 +142,7 @@ class LinkChecker:
         return (*self._of_links(devices, place), *self._of_switches(devices, place))
 
     def _of_switches(self, devices: Collection[str], place: Callable[[str], Where]) -> Iterator[Diagnostic]:
+        """Yield the breaches in the tables of those ``devices`` that are switches."""
         for name in devices:
             if name in self._fabric.switch_of:
                 switch = SwitchRead(self._fabric, name, self.read(name), self.design(name))
@@ -186,13 +187,15 @@ class LinkChecker:
         return nameless
 
     def _ends(self, link: Link) -> LinkEnds:
+        """Return the ends of a link as they are set and as they are designed; a node's port that was not read counts as
+        designed."""
         if link.is_access:
             host = self._fabric.host_of[link.lower]
             lower_design = host_port(self._fabric, host, link.lower_port)
             lower = self._hosts(link.lower, link.lower_port) or lower_design
         else:
-            lower, lower_design = self._switch(link.lower, link.lower_port)
-        upper, upper_design = self._switch(link.upper, link.upper_port)
+            lower, lower_design = self._switch_ports(link.lower, link.lower_port)
+        upper, upper_design = self._switch_ports(link.upper, link.upper_port)
         return LinkEnds(
             lower=lower,
             upper=upper,
@@ -205,7 +208,7 @@ class LinkChecker:
             plans=self._plans,
         )
 
-    def _switch(self, name: str, index: int) -> tuple[PortSettings, PortSettings]:
+    def _switch_ports(self, name: str, index: int) -> tuple[PortSettings, PortSettings]:
         """Return a switch port as it is set and as it is designed."""
         port = self._fabric.switch_of[name].panel.ports[index]
         read = self.read(name)
@@ -216,7 +219,10 @@ class LinkChecker:
         return switch_port(name, read, port.name, lane_count(port)), designed
 
     def _read_of(self, name: str) -> ResolvedTables:
-        """Return the tables of a switch: as they were read, as designed if they were not, or with its overrides."""
+        """Return the tables of a switch as they were read, or as designed if nothing was read of it.
+
+        If no tables are from live devices, these are its rendered tables with its overrides.
+        """
         if self._tables is None:
             switch = self._fabric.switch_of[name]
             if any(decides_links(row.table) for row in self._configurator.overrides(switch)):
@@ -233,6 +239,7 @@ class LinkChecker:
         return ResolvedTables({**{table: {} for table in design.tables}, **tables})
 
     def _design_of(self, name: str) -> ResolvedTables:
+        """Return the tables of a switch as they are designed."""
         switch = self._fabric.switch_of[name]
         if self._tables is None:
             return ResolvedTables(self._configurator.designed(switch))
@@ -240,6 +247,7 @@ class LinkChecker:
         return ResolvedTables(self._configurator.effective(switch))
 
     def _plan_of(self, name: str) -> BufferPlan | None:
+        """Return the buffer plan of a switch, None if no source states its buffer."""
         switch = self._fabric.switch_of[name]
         tier = switch.tier
         lengths_m = self._fabric.lengths_m_of(name)

@@ -25,7 +25,10 @@ RULE = rule(
 
 
 def lossy_findings(kind: SwitchKind, policies: Policies, where: Places) -> Iterator[Diagnostic]:
-    """Yield the classes of lossy RDMA whose queues may drop before ECN marks; nothing where no buffer is known."""
+    """Yield E-7 for each class of lossy RDMA and port speed whose queue may drop before ECN marks.
+
+    Nothing is yielded if the buffer of the switches is not known.
+    """
     plan = plan_own_buffers(kind.panel, kind.tier, policies, kind.lengths_m)
     if plan is None or plan.drops is None:
         return
@@ -72,18 +75,18 @@ def _diagnostic(
 
 def _late_marking(marking: Marking, drops: DropLimits) -> _LateMarking | None:
     """Return the worst case in which a queue drops before ECN marks, with the numbers; None if there is none."""
-    low = marking.minimum_bytes
-    starts = f"marking starts at {low} bytes"
-    if low >= drops.alone_bytes:
+    start_bytes = marking.minimum_bytes
+    starts = f"marking starts at {start_bytes} bytes"
+    if start_bytes >= drops.alone_bytes:
         message = f"the queue drops before ECN marks: {starts}, it drops at {drops.alone_bytes}"
         return _LateMarking(Severity.ERROR, message, drops.alone_bytes, "min_kb")
-    if low >= drops.beside_bytes:
+    if start_bytes >= drops.beside_bytes:
         message = (
             f"bursts of {drops.others} other lossy classes make the queue drop before ECN marks: {starts}, it drops at"
             f" {drops.beside_bytes} while their queues on the port are full"
         )
         return _LateMarking(Severity.WARNING, message, drops.beside_bytes, "min_kb")
-    if low >= drops.all_bytes:
+    if start_bytes >= drops.all_bytes:
         message = (
             f"the queue drops before ECN marks while all ports are congested: {starts}, it drops at"
             f" {drops.all_bytes} while those of all {drops.ports} ports are full"

@@ -18,10 +18,11 @@ _FIX = "give the target the addresses of the management ports, or move the pool 
 
 
 def management_findings(fabric: Fabric, addresses: Mapping[str, str], where: Where) -> Iterator[Diagnostic]:
-    """Yield an error for switches that are reached over the fabric itself, a warning for those with an address that a
-    pool of the fabric may give away later.
+    """Yield S-2 for each pool of the fabric that holds management addresses of switches.
 
-    ``addresses`` is by switch; names of hosts are not resolved, because their addresses may change.
+    It is an error if a device of the fabric has one of these addresses, else a warning that it may get one later.
+    ``addresses`` maps switches to their management addresses. Host names are not resolved, because their addresses may
+    change.
     """
     addressing = fabric.policies.addressing
     pools = {"loopbacks": addressing.loopbacks, "links": addressing.links, **addressing.host_pools}

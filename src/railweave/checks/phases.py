@@ -29,8 +29,9 @@ def _has_own_buffers(phase: Phase, head: Fabric) -> bool:
 def check_phases(base: Fabric, phases: Sequence[Phase], where: Places) -> tuple[Diagnostic, ...]:
     """Return the diagnostics of the phases that follow ``base``, errors first; ``where`` finds an intent path.
 
-    Errors are buffers without room for the lossless classes of a phase before the last. The last one has the fabric of
-    the intent itself, which has checks of its own.
+    Errors are NICs that serve too few lossless priorities, and buffers without room for the lossless classes of a phase
+    before the last. The last one has the fabric of the intent itself, which has checks of its own. The warning is about
+    priority groups that lose their buffer for a moment.
     """
     last_fabric = phases[-1].fabric
     place = where("traffic_classes")
@@ -78,7 +79,7 @@ def _nic_errors(base: Fabric, phases: Sequence[Phase], place: Where) -> Iterator
 
 
 def _rewritten_groups(base: Fabric, fabrics: Iterable[Fabric], place: Where) -> Iterator[Diagnostic]:
-    """Yield a warning at the first phase in which priority groups that stay lose their buffer for a moment."""
+    """Yield a warning for the first phase in which priority groups that stay lose their buffer for a moment."""
     # SONiC's buffer manager joins neighboring priorities in one row, such as 3-4, which is removed with the first of
     # them (``sonic.delta.daemon_rows``).
     before = base
@@ -99,7 +100,7 @@ def _rewritten_groups(base: Fabric, fabrics: Iterable[Fabric], place: Where) -> 
 
 
 def _removed_rows(before: set[int], after: set[int]) -> tuple[list[str], list[int]]:
-    """Return the rows of joined priorities, such as ``3-4``, of which only some stay lossless; and those that stay."""
+    """Return the rows of joined priorities, such as ``3-4``, of which only some stay lossless, and these priorities."""
     removed_rows = []
     kept_priorities: set[int] = set()
     for row in ranges(before):

@@ -125,7 +125,10 @@ class NodePort(NamedTuple):
         return self.name.partition(":")[2]
 
     def absent(self, facts: Mapping[str, str]) -> Iterator[str]:
-        """Yield the words for those of ``facts`` that the vendor's tools can report and did not of this port."""
+        """Yield the words of each fact that the vendor's tools can report but have not reported for this port.
+
+        ``facts`` maps facts to words.
+        """
         # Without any of their facts the tools did not run at all, which is reported elsewhere.
         if self.readable.isdisjoint(self.facts):
             return
@@ -267,7 +270,7 @@ _RULES: dict[str, Rule] = {}
 def rule(
     code: str, title: str, explanation: str | None, example: str = "", *, fix: str = "", no_example: str = ""
 ) -> Rule:
-    """Declare a rule; a code is declared once."""
+    """Declare a rule and return it; raises ValueError if its code is declared already."""
     if code in _RULES:
         raise ValueError(f"{code} stands for `{_RULES[code].title}` already")
     _RULES[code] = Rule(code, title, " ".join((explanation or "").split()), example, fix, no_example)
@@ -296,7 +299,10 @@ def priorities_text(numbers: Collection[int] | None) -> str:
 
 
 def unlike(link: LinkEnds, what: str, lower: object, upper: object) -> LinkBreaches:
-    """Yield a breach if a setting (named ``what``) was read at both ends and differs, so that the link stays down."""
+    """Yield a breach if a setting was read at both ends and differs, so that the link stays down.
+
+    ``what`` names the setting; ``lower`` and ``upper`` are its values, None if they were not read.
+    """
     if lower is not None and upper is not None and lower != upper:
         message = f"{link.lower} has {what} {lower}, {link.upper} {upper}: the link stays down"
         yield LinkBreach(link.upper, what, message, f"set {what} alike on both ends")

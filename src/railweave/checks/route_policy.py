@@ -75,12 +75,13 @@ class RoutePolicy:
         map_lines: dict[str, list[str]] = {}
         for entry in document.entries:
             context = entry.path[-1] if entry.path else ""
+            neighbor = _NEIGHBOR.fullmatch(entry.line)
             if context.startswith("route-map "):
                 map_lines.setdefault(context, []).append(entry.line)
             elif _MAP.fullmatch(entry.line):
                 map_lines.setdefault(entry.line, [])
-            elif match := _NEIGHBOR.fullmatch(entry.line):
-                self._neighbors.setdefault(match[1], []).append(_NeighborLine(_bits_of(entry), match[2]))
+            elif neighbor is not None:
+                self._neighbors.setdefault(neighbor[1], []).append(_NeighborLine(_bits_of(entry), neighbor[2]))
             else:
                 self._read_list(entry.line)
         for head, lines in map_lines.items():
@@ -88,14 +89,14 @@ class RoutePolicy:
 
     def takes(self, route: BgpRoute, peer: str) -> BgpRoute | None:
         """Return ``route`` as the switch keeps it when ``peer`` sends it, None if it is refused."""
-        return self._through(route, peer, "in")
+        return self._filtered(route, peer, "in")
 
     def passes_on(self, route: BgpRoute, peer: str) -> BgpRoute | None:
         """Return ``route`` as the switch sends it to ``peer``, None if it does not."""
-        return self._through(route, peer, "out")
+        return self._filtered(route, peer, "out")
 
     def kind(self, peer: str) -> tuple[str, ...]:
-        """Return the lines that make up a peer's policy, its group's included: peers with the same ones are alike."""
+        """Return the lines of a peer's policy, with those of its peer group; peers with the same lines are alike."""
         return tuple(line.words for line in self._lines(peer) if not line.words.startswith(_DESCRIPTION))
 
     def takes_its_own_as(self, peer: str) -> bool:
@@ -103,12 +104,18 @@ class RoutePolicy:
         return any(line.words.startswith("allowas-in") for line in self._lines(peer))
 
     def _read_list(self, line: str) -> None:
-        if match := _PREFIX_LIST.fullmatch(line):
-            self._prefix_lists.setdefault(match[1], []).append(_prefix_rule(match))
-        elif match := _COMMUNITY_LIST.fullmatch(line):
-            self._community_lists.setdefault(match[1], []).append(_CommunityRule(match[2] == "permit", match[3]))
+        """Keep a line if it is an entry of a prefix list or community list."""
+        prefix_entry = _PREFIX_LIST.fullmatch(line)
+        if prefix_entry is not None:
+            self._prefix_lists.setdefault(prefix_entry[1], []).append(_prefix_rule(prefix_entry))
+            return
+        community_entry = _COMMUNITY_LIST.fullmatch(line)
+        if community_entry is not None:
+            rule = _CommunityRule(community_entry[2] == "permit", community_entry[3])
+            self._community_lists.setdefault(community_entry[1], []).append(rule)
 
     def _read_map(self, head: str, lines: Iterable[str]) -> None:
+        """Keep an entry of a route map: its first line and the lines in it."""
         match = _MAP.fullmatch(head)
         if match is None:
             return
@@ -127,7 +134,7 @@ class RoutePolicy:
                 lines += self._neighbors.get(match[1], [])
         return lines
 
-    def _through(self, route: BgpRoute, peer: str, direction: str) -> BgpRoute | None:
+    def _filtered(self, route: BgpRoute, peer: str, direction: str) -> BgpRoute | None:
         """Return a route after the filters of a peer in a direction (``in`` or ``out``), None if one drops it."""
         bits = route.prefix.bits
         lines = [line.words for line in self._lines(peer) if line.bits == bits]
@@ -144,7 +151,10 @@ class RoutePolicy:
         return passed
 
     def _by_filter(self, kind: str, name: str, route: BgpRoute) -> BgpRoute | None:
-        """Return a route as a filter of a neighbor passes it on, None if it is dropped; other lines do not filter."""
+        """Return a route as a filter passes it on, None if it is dropped.
+
+        ``kind`` and ``name`` are the first words of a line about a neighbor; lines of other kinds do not filter.
+        """
         if kind == "prefix-list" and not self._in_prefix_list(name, route):
             return None
         if kind == "route-map":
@@ -162,7 +172,7 @@ class RoutePolicy:
         return None
 
     def _matches(self, match: str, route: BgpRoute, *, unknown: bool) -> bool:
-        """Tell whether a route is in the list that a match names; ``unknown`` if the match is not understood."""
+        """Tell whether a route is in the list that a match names; ``unknown`` is the answer for any other match."""
         family = "ip" if route.prefix.bits == _IPV4_BITS else "ipv6"
         list_tests: Mapping[str, Callable[[str, BgpRoute], bool]] = {
             f"{family} address prefix-list ": self._in_prefix_list,
@@ -196,9 +206,13 @@ def _bits_of(entry: FrrEntry) -> int:
 
 
 def _prefix_rule(match: re.Match[str]) -> _PrefixRule:
+    """Return the entry of a prefix list from a match of ``_PREFIX_LIST``."""
     prefix = parse_prefix(match[3])
     bits = _IPV6_BITS if match[0].startswith("ipv6") else _IPV4_BITS
-    shortest = longest = prefix.length if prefix is not None else 0
+    shortest = 0
+    if prefix is not None:
+        shortest = prefix.length
+    longest = shortest
     # FRR: `ge` alone reaches up to full addresses, and so does `any`.
     if match[4] or prefix is None:
         longest = bits

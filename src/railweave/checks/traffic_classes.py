@@ -8,7 +8,10 @@ from railweave.wording import either
 
 
 def shared_priorities(intent: Intent, *, lossless: bool) -> Breaches:
-    """Yield the classes that share a priority: pairs with a lossless class, or else pairs without one."""
+    """Yield a breach for each class with the priority of an earlier class.
+
+    With ``lossless`` these are pairs with a lossless class, without it pairs of other classes.
+    """
     classes = intent.policies.classes
     free_priorities = sorted(set(range(PRIORITY_COUNT)) - {traffic_class.priority for traffic_class in classes})
     fix = f"take a class out: there are {PRIORITY_COUNT} priorities"

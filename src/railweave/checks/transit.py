@@ -42,15 +42,15 @@ class RouteSources(NamedTuple):
     documents: Callable[[str], FrrDocument | None]
     tables: Callable[[str], ConfigDb]
     # The switches to report on.
-    judged: Collection[str]
+    reported: Collection[str]
 
 
 class _Valley(NamedTuple):
-    """Switch ``low`` sends up to ``far`` what came from ``near``: down and up again, a valley path."""
+    """Switch ``lower`` sends up to ``target`` what came from ``source``: down and up again, a valley path."""
 
-    low: str
-    near: str
-    far: str
+    lower: str
+    source: str
+    target: str
     # What it sends and why.
     sent: str
     fix: str
@@ -59,35 +59,36 @@ class _Valley(NamedTuple):
 
 
 def transit_diagnostics(fabric: Fabric, sources: RouteSources, place: Callable[[str], Where]) -> Iterator[Diagnostic]:
-    """Yield V-1 for every switch in transit, and D-1 where buffers may wait for each other in a cycle."""
+    """Yield V-1 for every switch in transit, and D-1 if buffers can wait for each other in a cycle."""
     valleys = list(_Routes(fabric, sources).valleys())
     # One of a switch is enough to find the cause.
     first_valleys: dict[str, _Valley] = {}
     for valley in valleys:
-        first_valleys.setdefault(valley.low, valley)
+        first_valleys.setdefault(valley.lower, valley)
     has_lossless = any(traffic_class.lossless for traffic_class in fabric.policies.classes)
     for valley in first_valleys.values():
-        message = f"{valley.low} is in transit from {valley.near} to {valley.far}: {valley.sent}"
+        message = f"{valley.lower} is in transit from {valley.source} to {valley.target}: {valley.sent}"
         if not valley.is_carried:
-            message += f"; only the AS path keeps {valley.far} from taking it"
+            message += f"; only the AS path keeps {valley.target} from taking it"
         elif has_lossless:
             message += ": lossless traffic would wait downwards and upwards at once"
-        devices = (valley.low, valley.near, valley.far)
-        yield error("V-1", message, place(valley.low), fix=valley.fix, devices=devices)
+        devices = (valley.lower, valley.source, valley.target)
+        yield error("V-1", message, place(valley.lower), fix=valley.fix, devices=devices)
     yield from _deadlock(fabric, valleys, place)
 
 
 def _first_other(names: Iterable[str], excluded: str) -> str | None:
+    """Return the first name that is not ``excluded``, None if there is none."""
     return next((name for name in names if name != excluded), None)
 
 
 def _transits(valleys: Iterable[_Valley]) -> dict[str, frozenset[str]]:
-    """Return by switch the upper switches to which it carries what comes from another upper one."""
-    upper_of: dict[str, set[str]] = {}
+    """Return the upper switches to which each switch in transit carries what comes from another upper one."""
+    targets_of: dict[str, set[str]] = {}
     for valley in valleys:
         if valley.is_carried:
-            upper_of.setdefault(valley.low, set()).add(valley.far)
-    return {low: frozenset(upper) for low, upper in upper_of.items()}
+            targets_of.setdefault(valley.lower, set()).add(valley.target)
+    return {lower: frozenset(targets) for lower, targets in targets_of.items()}
 
 
 def _deadlock(fabric: Fabric, valleys: list[_Valley], place: Callable[[str], Where]) -> Iterator[Diagnostic]:
@@ -131,38 +132,40 @@ class _Routes:
             self._tiers.setdefault((switch.tier, fabric.network_of(switch)), []).append(switch)
 
     def valleys(self) -> Iterator[_Valley]:
-        """Yield every valley on or by a judged switch."""
-        for name in self._sources.judged:
+        """Yield every valley on a switch to report on, or by a static route of it."""
+        for name in self._sources.reported:
             switch = self._fabric.switch_of[name]
             above = self._fabric.above(name)
             if above:
-                yield from self._announced(switch, above)
+                yield from self._bgp_valleys(switch, above)
             yield from self._static_valleys(switch, above)
 
     def _policy(self, name: str) -> RoutePolicy | None:
+        """Return the route policy of a switch, None if its FRR lines are not known."""
         if name not in self._policies:
             document = self._sources.documents(name)
             self._policies[name] = None if document is None else RoutePolicy(document)
         return self._policies[name]
 
-    def _announced(self, low: Switch, above: Sequence[str]) -> Iterator[_Valley]:
+    def _bgp_valleys(self, lower: Switch, above: Sequence[str]) -> Iterator[_Valley]:
         """Yield the valleys by BGP: announcements of one upper switch that are passed on to another."""
-        policy = self._policy(low.name)
+        policy = self._policy(lower.name)
         if policy is None:
             return
         # Upper switches with the same policy are checked once.
         groups: dict[tuple[str, ...], list[str]] = {}
         for name in above:
-            groups.setdefault(policy.kind(self._peer(low.name, name)), []).append(name)
-        for origin, prefix in self._heard(low):
+            groups.setdefault(policy.kind(self._peer(lower.name, name)), []).append(name)
+        for origin, prefix in self._prefixes_from_above(lower):
             for receivers in groups.values():
-                yield from self._passed_on(policy, low, above, _Announcement(prefix, origin.name, receivers))
+                announcement = _Announcement(prefix, origin.name, receivers)
+                yield from self._valleys_by_announcement(policy, lower, above, announcement)
 
-    def _heard(self, low: Switch) -> Iterator[tuple[Switch, Pool]]:
-        """Yield prefixes that a switch may learn from above, with the switches that announce them."""
-        for origin in self._others(low):
-            yield from ((origin, prefix) for prefix in self._own(origin))
-        for name in sharing(self._fabric, low):
+    def _prefixes_from_above(self, lower: Switch) -> Iterator[tuple[Switch, Pool]]:
+        """Yield (origin, prefix) for prefixes that a switch may learn from above; the origin announces the prefix."""
+        for origin in self._outermost_others(lower):
+            yield from ((origin, prefix) for prefix in self._own_prefixes(origin))
+        for name in sharing(self._fabric, lower):
             origin = self._fabric.switch_of[name]
             nics = nic_routes(self._fabric, origin)
             if nics is not None and nics.addresses:
@@ -170,60 +173,60 @@ class _Routes:
                 # enough.
                 yield origin, nics.addresses[0]
 
-    def _passed_on(
-        self, policy: RoutePolicy, low: Switch, above: Sequence[str], announcement: _Announcement
+    def _valleys_by_announcement(
+        self, policy: RoutePolicy, lower: Switch, above: Sequence[str], announcement: _Announcement
     ) -> Iterator[_Valley]:
-        """Yield the valleys by which ``low`` passes a route on to upper switches with the same policy."""
+        """Yield the valleys by which ``lower`` passes a route on to upper switches with the same policy."""
         receiver = announcement.receivers[0]
-        source = _first_other(above, receiver)
-        if source is None:
+        sender = _first_other(above, receiver)
+        if sender is None:
             return
-        kept_route = policy.takes(BgpRoute(announcement.prefix), self._peer(low.name, source))
+        kept_route = policy.takes(BgpRoute(announcement.prefix), self._peer(lower.name, sender))
         if kept_route is None:
             return
-        sent_route = policy.passes_on(kept_route, self._peer(low.name, receiver))
+        sent_route = policy.passes_on(kept_route, self._peer(lower.name, receiver))
         if sent_route is None:
             return
         family = 4 if announcement.prefix.bits == 32 else 6
-        for far in announcement.receivers:
+        for target in announcement.receivers:
             # The route comes from another switch than it goes to.
-            near = source if source != far else receiver
-            text = f"it passes on {announcement.prefix} of {announcement.origin}, learned from {near}"
-            route_map = f"TO-{group_name(self._fabric.switch_of[far].tier)}-V{family}"
-            fix = f"let {low.name} announce its own prefixes only (route map {route_map})"
+            source = sender if sender != target else receiver
+            text = f"it passes on {announcement.prefix} of {announcement.origin}, learned from {source}"
+            route_map = f"TO-{group_name(self._fabric.switch_of[target].tier)}-V{family}"
+            fix = f"let {lower.name} announce its own prefixes only (route map {route_map})"
             yield _Valley(
-                low=low.name,
-                near=near,
-                far=far,
+                lower=lower.name,
+                source=source,
+                target=target,
                 sent=text,
                 fix=fix,
-                is_carried=self._is_taken(sent_route, low, near, far),
+                is_carried=self._is_taken(sent_route, lower, source, target),
             )
 
-    def _is_taken(self, sent: BgpRoute, low: Switch, source: str, far: str) -> bool:
-        """Tell whether the upper switch accepts the route."""
+    def _is_taken(self, sent: BgpRoute, lower: Switch, source: str, target: str) -> bool:
+        """Tell whether the upper switch ``target`` accepts a route from ``lower``, which has it from ``source``."""
         # Spines of a plane share an AS number, and a router refuses a path with its own (RFC 4271 section 9.1.2).
-        is_looped = self._fabric.switch_of[far].asn == self._fabric.switch_of[source].asn
-        policy = self._policy(far)
+        is_looped = self._fabric.switch_of[target].asn == self._fabric.switch_of[source].asn
+        policy = self._policy(target)
         if policy is None:
             return not is_looped
-        peer = self._peer(far, low.name)
+        peer = self._peer(target, lower.name)
         if is_looped and not policy.takes_its_own_as(peer):
             return False
         return policy.takes(sent, peer) is not None
 
-    def _others(self, low: Switch) -> list[Switch]:
+    def _outermost_others(self, lower: Switch) -> list[Switch]:
         """Return the first and the last other switch of the tier in the plane; all announce alike."""
-        switches = self._tiers[low.tier, self._fabric.network_of(low)]
+        switches = self._tiers[lower.tier, self._fabric.network_of(lower)]
         # Two from each end: one of them may be the switch itself.
         outermost = dict.fromkeys((*switches[:2], *switches[-2:]))
-        others = [switch for switch in outermost if switch.name != low.name]
+        others = [switch for switch in outermost if switch.name != lower.name]
         if len(others) < 2:
             return others
         return [others[0], others[-1]]
 
     def _peer(self, name: str, neighbor: str) -> str:
-        """Return what a switch's FRR lines call a neighbor: a port without addresses on links, else an address."""
+        """Return the name of a neighbor in a switch's FRR lines: an address, or a port if links are unnumbered."""
         link = next(link for link in self._fabric.links_of[name] if neighbor in (link.lower, link.upper))
         if self._fabric.policies.addressing.unnumbered:
             return self._fabric.switch_of[name].panel.ports[link.port_of(name)].name
@@ -235,43 +238,46 @@ class _Routes:
             text = f"a static route of {switch.name} sends {prefix} to {hop}"
             fix = f"take the static route for {prefix} out of {switch.name}"
             if hop not in above and self._goes_up_again(prefix, hop):
-                far = _first_other(self._fabric.above(hop), switch.name)
-                if far is not None:
+                target = _first_other(self._fabric.above(hop), switch.name)
+                if target is not None:
                     yield _Valley(
-                        low=hop,
-                        near=switch.name,
-                        far=far,
+                        lower=hop,
+                        source=switch.name,
+                        target=target,
                         sent=f"{text}, which reaches it by the spines",
                         fix=fix,
                         is_carried=True,
                     )
-            elif hop in above and self._is_own(prefix, switch):
+            elif hop in above and self._is_own_prefix(prefix, switch):
                 source = _first_other(above, hop)
                 if source is not None:
                     yield _Valley(
-                        low=switch.name,
-                        near=source,
-                        far=hop,
+                        lower=switch.name,
+                        source=source,
+                        target=hop,
                         sent=f"{text}, though it announces them itself",
                         fix=fix,
                         is_carried=True,
                     )
 
-    def _goes_up_again(self, prefix: Pool, low: str) -> bool:
-        """Tell whether a lower switch sends a prefix up: it is the fabric's, and not its own."""
+    def _goes_up_again(self, prefix: Pool, lower: str) -> bool:
+        """Tell whether a lower switch sends packets to a prefix up again.
+
+        It does if the prefix is within the fabric's pools and not its own.
+        """
         addressing = self._fabric.policies.addressing
         pools = (addressing.loopbacks, *addressing.host_pools.values())
         is_of_fabric = any(prefix.meets(pool) for pool in pools)
-        return is_of_fabric and not self._is_own(prefix, self._fabric.switch_of[low])
+        return is_of_fabric and not self._is_own_prefix(prefix, self._fabric.switch_of[lower])
 
-    def _is_own(self, prefix: Pool, switch: Switch) -> bool:
-        return any(own.holds(prefix) for own in self._own(switch))
+    def _is_own_prefix(self, prefix: Pool, switch: Switch) -> bool:
+        return any(own.holds(prefix) for own in self._own_prefixes(switch))
 
-    def _own(self, switch: Switch) -> tuple[Pool, ...]:
+    def _own_prefixes(self, switch: Switch) -> tuple[Pool, ...]:
         return (*own_prefixes(self._fabric, switch), *own_ipv6_prefixes(self._fabric, switch))
 
     def _static_routes(self, switch: Switch) -> Iterator[tuple[Pool, str]]:
-        """Yield prefix and next switch of each static route that leads to a neighboring switch."""
+        """Yield (prefix, next switch) of each static route that leads to a neighboring switch."""
         hops = self._hops(switch)
         for text, hop in static_routes(self._sources.tables(switch.name), self._sources.documents(switch.name)):
             prefix = parse_prefix(text)
@@ -279,11 +285,12 @@ class _Routes:
                 yield prefix, hops[hop]
 
     def _hops(self, switch: Switch) -> Mapping[str, str]:
-        """Return the neighboring switches by their addresses and by this switch's ports."""
+        """Return the neighboring switches by what a route may name as its next hop: their addresses, and ports of this
+        switch."""
         hops = {}
         for link in self._fabric.fabric_links_of(switch.name):
-            far = link.far(switch.name)
-            hops[switch.panel.ports[link.port_of(switch.name)].name] = far
+            neighbor = link.far(switch.name)
+            hops[switch.panel.ports[link.port_of(switch.name)].name] = neighbor
             if self._fabric.is_numbered(link):
-                hops[ipv4_text(link.address_of(far))] = far
+                hops[ipv4_text(link.address_of(neighbor))] = neighbor
         return hops
