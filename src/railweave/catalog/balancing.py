@@ -56,6 +56,7 @@ def balancing_of(asic: Asic) -> tuple[Balancing, ...]:
 
 
 def _support(name: str, asic: Asic, method: BalancingMethod) -> tuple[str | None, str]:
+    """Return the first release that has a method on a chip, None if none has, and the source that states it."""
     if name == HASH and asic.hash_fields:
         first = next(release for release, differences in RELEASES.items() if differences.hash_fields)
         return first, asic.source

@@ -55,7 +55,7 @@ class FormError(ValueError):
 
 
 def decode(kind: type[_Value], text: str) -> _Value:
-    """Parse a file's text; raises InvalidTextError or FormError."""
+    """Return the value of a file's text; raises InvalidTextError if it is not JSON, else FormError with all faults."""
     try:
         value: _Value = read_text(kind, text)
     except InvalidValueError as wrong:

@@ -15,8 +15,11 @@ _LANES_OF_A_CAGE = 8
 
 @lru_cache(maxsize=256)
 def inline_panel(cages: int, speed_gbps: int, groups: Sequence[tuple[int, int, int]]) -> Panel:
-    """Return the panel of an inline model of ``cages`` cages: ``groups`` are, from front to back, a number of cages,
-    the speed of their ports and the ports of a cage. The same values give the same object."""
+    """Return the panel of an inline model with ``cages`` cages of ``speed_gbps``.
+
+    ``groups`` are (number of cages, speed of a port in Gb/s, ports of a cage) from front to back. The same values give
+    the same object.
+    """
     cage_numbers = count(1)
     ports: list[SwitchPort] = []
     for number, port_gbps, ports_of_a_cage in groups:
@@ -27,6 +30,7 @@ def inline_panel(cages: int, speed_gbps: int, groups: Sequence[tuple[int, int, i
 
 
 def _ports_of(cage: int, speed_gbps: int, ports_of_a_cage: int, first: int) -> list[SwitchPort]:
+    """Return the ports of the cage with that number, from 1; ``first`` is the index of its first port."""
     ports = []
     for position in range(ports_of_a_cage):
         number = (cage - 1) * _LANES_OF_A_CAGE + position * (_LANES_OF_A_CAGE // ports_of_a_cage)

@@ -74,7 +74,10 @@ class Catalog:
         return self._switches[model_id]
 
     def file_text(self, model_id: str) -> str:
-        """Return the file of a switch model or NIC, from which to make another; KeyError for an unknown id."""
+        """Return the text of a switch model's file, or that of a file with one NIC, from which to make another.
+
+        Raises KeyError for an unknown id.
+        """
         if model_id in self._switch_ids:
             path = self._own_switches.get(model_id) or self._folder / "switches" / f"{model_id}{_SUFFIX}"
             return path.read_text(encoding="utf-8")
@@ -200,6 +203,7 @@ class Catalog:
         return tuple(sorted(name.removesuffix(_SUFFIX) for name in names if name.endswith(_SUFFIX)))
 
     def _read(self, folder: str, name: str, kind: type[_Named]) -> _Named:
+        """Return the value of the file ``name`` in a folder; raises CatalogError if it is broken or has another id."""
         file = f"{folder}/{name}{_SUFFIX}"
         value = self._file(file, kind)
         if value.id != name:
@@ -207,6 +211,7 @@ class Catalog:
         return value
 
     def _file(self, file: str, kind: type[_Value]) -> _Value:
+        """Return the value of a file, given by its path in the catalog; raises CatalogError if it is broken."""
         try:
             return decode(kind, self._folder.joinpath(*file.split("/")).read_text(encoding="utf-8"))
         except FileNotFoundError as missing:
@@ -218,7 +223,7 @@ class Catalog:
 
 
 def _refuse_shipped_ids(own: Mapping[str, Path], shipped: Container[str]) -> None:
-    """Refuse a project's models with the id of a shipped one."""
+    """Raise RefusedError if models of a project have the id of a shipped one; ``own`` has their files by id."""
     # Otherwise an intent could mean another switch after an update of railweave.
     diagnostics = [
         error(
@@ -254,8 +259,8 @@ def use_own_models(folder: Path = OWN_MODELS) -> None:
 
 @contextmanager
 def own_models_in(folder: Path | None) -> Iterator[None]:
-    """Make `load_catalog` return the models in ``folder`` for a while, none of a project for None."""
-    used = _Used.own
+    """Make `load_catalog` return the models in ``folder`` within the block; None is for no models of a project."""
+    used_before = _Used.own
     try:
         if folder is None:
             _Used.own = (None, ())
@@ -263,7 +268,7 @@ def own_models_in(folder: Path | None) -> Iterator[None]:
             use_own_models(folder)
         yield
     finally:
-        _Used.own = used
+        _Used.own = used_before
 
 
 def load_catalog() -> Catalog:
@@ -273,4 +278,6 @@ def load_catalog() -> Catalog:
 
 @lru_cache(maxsize=4)
 def _catalog(own: _OwnModels) -> Catalog:
-    return Catalog(_DATA, own[0])
+    # With the times of the files, a changed file gives another catalog.
+    folder, _ = own
+    return Catalog(_DATA, folder)

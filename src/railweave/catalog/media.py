@@ -5,10 +5,7 @@ The fields of these values are the fields of the catalog's files (``data/README.
 
 from collections.abc import Sequence
 from math import ceil
-from typing import TYPE_CHECKING, NamedTuple
-
-if TYPE_CHECKING:
-    pass
+from typing import NamedTuple
 
 
 class Pmd(NamedTuple):

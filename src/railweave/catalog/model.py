@@ -292,7 +292,7 @@ class SwitchModel:
     chassis: Chassis | None = None
 
     def __post_init__(self) -> None:
-        """Repeat the cages of a line card for every card of a chassis."""
+        """Give a chassis the cages of all its line cards; its file lists those of one card."""
         if self.chassis is not None:
             object.__setattr__(self, "cages", tuple(_cages_of_cards(self.cages, self.chassis.line_cards)))
 
@@ -310,12 +310,13 @@ class SwitchModel:
 
 def _cages_of_cards(cages: Sequence[Cage], line_cards: int) -> Iterator[Cage]:
     """Yield the cages of all cards. Numbers and names continue from card to card, lanes are those of a card's chips."""
-    span = max(int(cage.name.removeprefix("Ethernet")) + len(cage.lanes) for cage in cages)
+    port_numbers = [int(cage.name.removeprefix("Ethernet")) for cage in cages]
+    numbers_of_a_card = max(number + len(cage.lanes) for number, cage in zip(port_numbers, cages, strict=True))
     for card in range(line_cards):
-        for cage in cages:
-            number = card * len(cages) + cage.number
-            name = f"Ethernet{card * span + int(cage.name.removeprefix('Ethernet'))}"
-            yield Cage(number, number, name, cage.lanes)
+        for cage, port_number in zip(cages, port_numbers, strict=True):
+            cage_number = card * len(cages) + cage.number
+            name = f"Ethernet{card * numbers_of_a_card + port_number}"
+            yield Cage(cage_number, cage_number, name, cage.lanes)
 
 
 Step = Mapping[str, Any]

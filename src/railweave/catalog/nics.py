@@ -4,15 +4,12 @@ The fields of these values are the fields of the catalog's files (``data/README.
 """
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
+from railweave.catalog.model import Step
 from railweave.diagnostics import Blocker
 from railweave.units import format_speed
 from railweave.wording import either
-
-if TYPE_CHECKING:
-    pass
-from railweave.catalog.model import Step
 
 
 class NicPorts(NamedTuple):

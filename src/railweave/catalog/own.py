@@ -54,7 +54,7 @@ def read_nics(path: Path) -> dict[str, NicModel]:
 
 
 def switch_faults(model: SwitchModel) -> Faults:
-    """Yield the contradictions within a switch model."""
+    """Yield each contradiction within a switch model, with its place in the file."""
     if not model.hwskus or not model.cages:
         yield (), "a switch has at least one cage and one HWSKU"
         return
@@ -67,16 +67,17 @@ def switch_faults(model: SwitchModel) -> Faults:
         yield from unparsed
         return
     for index, mode in enumerate(model.breakout_modes):
-        yield from _at(("breakout_modes", index), _mode_faults(mode, model.cage_type.lanes))
+        yield from _each_at(("breakout_modes", index), _mode_faults(mode, model.cage_type.lanes))
     for index, hwsku in enumerate(model.hwskus):
-        yield from _at(("hwskus", index), _hwsku_faults(hwsku, model))
-        yield from _at(("hwskus", index, "buffers"), _buffer_faults(hwsku))
-        yield from _at(("hwskus", index), _set_faults(hwsku))
+        yield from _each_at(("hwskus", index), _hwsku_faults(hwsku, model))
+        yield from _each_at(("hwskus", index, "buffers"), _buffer_faults(hwsku))
+        yield from _each_at(("hwskus", index), _set_faults(hwsku))
     if not _has_boot_speed(model):
         yield ("breakout_modes",), "no speed runs on all cages"
 
 
-def _at(place: Place, messages: Iterator[str]) -> Faults:
+def _each_at(place: Place, messages: Iterator[str]) -> Faults:
+    """Yield each message with a place."""
     for message in messages:
         yield place, message
 
@@ -89,6 +90,7 @@ def _has_boot_speed(model: SwitchModel) -> bool:
 
 
 def _cage_faults(model: SwitchModel) -> Faults:
+    """Yield the faults of cages: their numbers, their names and their lanes."""
     names = Counter(cage.name for cage in model.cages)
     repeated = _repeated_lanes(model)
     for index, cage in enumerate(model.cages):
@@ -116,32 +118,35 @@ def _repeated_lanes(model: SwitchModel) -> set[int]:
 
 
 def _unparsed_modes(model: SwitchModel) -> Faults:
+    """Yield the breakout modes that cannot be parsed."""
     for index, mode in enumerate(model.breakout_modes):
         try:
+            # Parses the mode.
             _ = mode.parts
         except ValueError as wrong:
             yield ("breakout_modes", index), str(wrong)
 
 
 def _mode_faults(mode: BreakoutMode, lanes: int) -> Iterator[str]:
+    """Yield the contradictions of a breakout mode with its aliases, and with the ``lanes`` of a cage."""
     children = sum(part.count for part in mode.parts)
     if len(mode.aliases) != children:
         yield f"{mode.text} has {children} ports and {len(mode.aliases)} aliases"
     if not _divides(mode, lanes):
         yield f"{mode.text} does not divide the {lanes} lanes of a cage"
     # Braces that are left belong to other fields.
-    others = "".join(_ALIAS_FIELDS.sub("", alias) for alias in mode.aliases)
-    if "{" in others or "}" in others:
+    without_fields = "".join(_ALIAS_FIELDS.sub("", alias) for alias in mode.aliases)
+    if "{" in without_fields or "}" in without_fields:
         yield "an alias knows {cage}, {index} and {port} only"
 
 
 def _divides(mode: BreakoutMode, lanes: int) -> bool:
-    """Tell whether each part of a mode has the same lanes for each of its ports, within those of the cage."""
-    left = lanes
+    """Tell whether each part of a mode has as many lanes for each of its ports, all within the ``lanes`` of a cage."""
+    free_lanes = lanes
     for part in mode.parts:
         part_lanes = part.lanes or lanes
-        left -= part_lanes
-        if left < 0 or part_lanes % part.count:
+        free_lanes -= part_lanes
+        if free_lanes < 0 or part_lanes % part.count:
             return False
     return True
 
@@ -171,6 +176,7 @@ def _all_cages_run(model: SwitchModel, speed_gbps: int) -> bool:
 
 
 def _set_faults(hwsku: Hwsku) -> Iterator[str]:
+    """Yield the faults of the names of a HWSKU's buffer sets."""
     names = [buffer_set.name for buffer_set in hwsku.buffer_sets]
     if len(set(names)) < len(names):
         yield f"buffer_sets names a set twice: {listed(names)}"
@@ -180,6 +186,7 @@ def _set_faults(hwsku: Hwsku) -> Iterator[str]:
 
 
 def _buffer_faults(hwsku: Hwsku) -> Iterator[str]:
+    """Yield the profiles and pools that the buffers of a HWSKU use and do not have, and unknown roles."""
     buffers = hwsku.buffers
     if buffers is None:
         return
@@ -204,7 +211,7 @@ def _pools_needed(buffers: ShippedBuffers, role: str) -> set[str]:
 
 
 def _nic_faults(nic: NicModel) -> Faults:
-    """Yield the contradictions within a NIC model."""
+    """Yield each contradiction within a NIC model, with its place in the file."""
     for index, use in enumerate(nic.combinations):
         lane_counts = {use.speed_gbps // rate for rate in use.lane_gbps if rate}
         if not use.lane_gbps or not lane_counts <= {1, 2, 4, 8}:
@@ -216,6 +223,7 @@ def _nic_faults(nic: NicModel) -> Faults:
 
 
 def _fact_faults(nic: NicModel) -> Faults:
+    """Yield the facts of a NIC model that name no source or state a number that cannot be."""
     for name, fact in nic.facts._asdict().items():
         if fact is None:
             continue

@@ -62,13 +62,14 @@ def cage_use(model: SwitchModel, speed_gbps: int) -> CageUse | None:
 def boot_speed_gbps(model: SwitchModel) -> int:
     """Return the speed at which all cages of the base HWSKU boot; if they differ, the fastest that all can run."""
     uses = _uses(model)
-    return model.hwskus[0].speed_gbps or next(
-        speed for speed in speeds(model) if len(cages_with(model, uses[speed])) == len(model.cages)
-    )
+    native_gbps = model.hwskus[0].speed_gbps
+    if native_gbps:
+        return native_gbps
+    return next(speed for speed in speeds(model) if len(cages_with(model, uses[speed])) == len(model.cages))
 
 
 def build_panel(model: SwitchModel, groups: Sequence[PortGroup]) -> Panel | Blocker:
-    """Return the panel whose cages, front to back, run at the speeds of ``groups``.
+    """Return the panel whose cages, front to back, run at the speeds of ``groups``, or why a model cannot have it.
 
     The same model and groups give the same object. Groups may leave the last cages unused.
     """
@@ -76,6 +77,7 @@ def build_panel(model: SwitchModel, groups: Sequence[PortGroup]) -> Panel | Bloc
 
 
 def _merged(groups: Sequence[PortGroup]) -> tuple[PortGroup, ...]:
+    """Return the groups that have cages, with neighbors of one speed joined."""
     merged: list[PortGroup] = []
     for group in groups:
         if merged and merged[-1].speed_gbps == group.speed_gbps:
@@ -86,7 +88,7 @@ def _merged(groups: Sequence[PortGroup]) -> tuple[PortGroup, ...]:
 
 
 def _cage_plan(model: SwitchModel, groups: Iterable[PortGroup]) -> list[tuple[Cage, CageUse]] | Blocker:
-    """Return the cages that the groups take, in order, each with its use."""
+    """Return (cage, its use) for the cages that the groups take, in order, or why a group's speed is not possible."""
     plan: list[tuple[Cage, CageUse]] = []
     for group in groups:
         use = cage_use(model, group.speed_gbps)
@@ -99,6 +101,7 @@ def _cage_plan(model: SwitchModel, groups: Iterable[PortGroup]) -> list[tuple[Ca
 
 @lru_cache(maxsize=1024)
 def _panel(model: SwitchModel, groups: tuple[PortGroup, ...]) -> Panel | Blocker:
+    """Return what ``build_panel`` does, for merged groups."""
     needed = sum(group.cages for group in groups)
     if needed > len(model.cages):
         return Blocker(
@@ -130,7 +133,10 @@ def _panel(model: SwitchModel, groups: tuple[PortGroup, ...]) -> Panel | Blocker
 
 @lru_cache(maxsize=256)
 def hwsku_buffers(model: SwitchModel, name: str) -> Buffers | None:
-    """Return a HWSKU's buffers with the limits of its chip; None if it does not ship a complete set."""
+    """Return the buffers of the HWSKU ``name`` with the limits of its chip.
+
+    None if the HWSKU is unknown or does not ship a complete set.
+    """
     hwsku = model.hwsku(name)
     if hwsku is None or hwsku.buffers is None:
         return None
@@ -218,6 +224,7 @@ def _ports(plan: list[tuple[Cage, CageUse]]) -> tuple[SwitchPort, ...]:
 
 
 def _children(cage: Cage, use: CageUse, indexes: Iterator[int]) -> Iterator[SwitchPort]:
+    """Yield the logical ports of a cage, with the next ``indexes``."""
     parent_number = int(cage.name.removeprefix(_PORT_PREFIX))
     for position in range(use.ports):
         first = position * use.lanes
@@ -237,8 +244,10 @@ def _children(cage: Cage, use: CageUse, indexes: Iterator[int]) -> Iterator[Swit
 
 @lru_cache(maxsize=256)
 def _uses(model: SwitchModel) -> Mapping[int, CageUse]:
-    """Return the best use of a cage for every speed, by the order of ``_UseRank``; of equal ones the first in
-    ``platform.json``."""
+    """Return the best use of a cage for every speed, by the order of ``_UseRank``.
+
+    Of uses with the same rank it is the first in ``platform.json``.
+    """
     if not model.breakout_modes:
         return _native_uses(model)
     best: dict[int, CageUse] = {}
@@ -324,6 +333,7 @@ def lane_rates(speed_gbps: int, lanes: int, lane_gbps: int) -> tuple[int, ...]:
 
 
 def _is_lane_count(speed_gbps: int, rate_gbps: int, lanes: int) -> bool:
+    """Tell whether Ethernet runs a speed over as many lanes of a rate as it takes, and ``lanes`` are enough."""
     count = speed_gbps // rate_gbps
     if count > lanes:
         return False

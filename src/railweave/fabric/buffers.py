@@ -6,6 +6,7 @@ Facts of the catalog, chosen with the HWSKU of a panel. Sizes are bytes.
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
+from math import ceil
 from typing import ClassVar, Literal, NamedTuple
 
 from railweave.fabric.policy import BufferModel, Marking
@@ -38,10 +39,10 @@ class BufferSlices(NamedTuple):
 
     def feeding(self, ports: int) -> int:
         """Return how many of ``ports`` ports of the chip can store packets in one slice."""
-        return -(-ports * self.of_port // self.total)
+        return ceil(ports * self.of_port / self.total)
 
     def __str__(self) -> str:
-        """Return what follows a size of the chip in a text: nothing, or `` in 2 slices``."""
+        """Return the words after a size of the chip in a text: `` in 2 slices``, empty for a buffer in one slice."""
         if self.total == 1:
             return ""
         return f" in {self.total} slices"
@@ -63,7 +64,10 @@ class BufferProfile(NamedTuple):
         return self.kind == "dynamic"
 
     def limit_bytes(self, pool_bytes: int | None) -> int | None:
-        """Return the most that its only user may hold of a pool of ``pool_bytes``; None if that is not known."""
+        """Return the most bytes that its only user may hold of a pool of ``pool_bytes``, None for an unknown size.
+
+        None as the result if it depends on a size that is not known.
+        """
         if not self.is_dynamic:
             return self.threshold if pool_bytes is None else min(self.threshold, pool_bytes)
         if pool_bytes is None:

@@ -89,15 +89,16 @@ def _binomial(trials: int, count: int, probability: float) -> float:
 @cache
 def error_rate_of(fec: Fec, loss: float) -> float:
     """Return the bit error rate at which the share ``loss`` of codewords is lost."""
-    low = log(1e-30)
-    high = log(0.1)
+    # Bisected in logarithms: a rate may be of any order of magnitude.
+    lowest_log = log(1e-30)
+    highest_log = log(0.1)
     for _ in range(_BISECTIONS):
-        middle = (low + high) / 2
-        if fec.loss(exp(middle)) < loss:
-            low = middle
+        middle_log = (lowest_log + highest_log) / 2
+        if fec.loss(exp(middle_log)) < loss:
+            lowest_log = middle_log
         else:
-            high = middle
-    return exp(high)
+            highest_log = middle_log
+    return exp(highest_log)
 
 
 def error_rate_limit(fec: Fec) -> float:
@@ -106,14 +107,15 @@ def error_rate_limit(fec: Fec) -> float:
 
 
 def loss_by_bins(fec: Fec, bins: Sequence[int], uncorrectable: int = 0) -> float:
-    """Return the expected share of lost codewords, extrapolated from ``bins``: codewords by wrong symbols, from 0.
+    """Return the expected share of lost codewords, extrapolated from ``bins``; 0 if too few bins have enough codewords.
 
+    ``bins`` are numbers of codewords by how many of their symbols were wrong, from 0; ``uncorrectable`` were lost.
     Independent errors fill bins with ``bins[k] / bins[k - 1] = mean / k``. Errors in bursts fill the upper bins more;
-    the mean of the last two bins with enough codewords then gives a higher, more likely estimate. 0 without bins.
+    the mean of the last two bins with enough codewords then gives a higher, more likely estimate.
     """
     total = sum(bins) + uncorrectable
     last = max((count for count, codewords in enumerate(bins) if codewords >= _ENOUGH_CODEWORDS), default=0)
-    if last < 2 or bins[last - 1] < _ENOUGH_CODEWORDS or last > fec.correctable:
+    if last < 2 or last > fec.correctable or bins[last - 1] < _ENOUGH_CODEWORDS:
         return 0.0
     mean = last * bins[last] / bins[last - 1]
     expected = float(bins[last])

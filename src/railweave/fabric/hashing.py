@@ -36,8 +36,8 @@ def spread(ports: int, queue_pairs: int, links: int) -> Spread:
     at_most = 0.0
     for count in range(flows + 1):
         # In logarithms, because the binomial coefficient overflows a float from about 1,000 flows.
-        ways = lgamma(flows + 1) - lgamma(count + 1) - lgamma(flows - count + 1)
-        at_most += exp(ways + count * log(ratio) + (flows - count) * log(1 - ratio))
+        choices = lgamma(flows + 1) - lgamma(count + 1) - lgamma(flows - count + 1)
+        at_most += exp(choices + count * log(ratio) + (flows - count) * log(1 - ratio))
         busiest += 1 - min(1.0, at_most) ** links
         if count > flows * ratio and at_most >= 1 - 1e-12:
             break

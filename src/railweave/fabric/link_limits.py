@@ -53,14 +53,14 @@ class LimitsOf:
 
 
 def job_links(fabric: Fabric, policy: LinkPolicy) -> int:
-    """Return the links that the largest job uses: its share of the nodes, of all links."""
+    """Return how many links the largest job uses: of all links, the same share as of the nodes."""
     nodes = max(1, len(fabric.hosts))
     job_nodes = min(nodes, policy.job_nodes or nodes)
     return max(1, round(len(fabric.links) * job_nodes / nodes))
 
 
 def link_limits(fec: Fec, speed_gbps: int, policy: LinkPolicy, links: int) -> LinkLimits:
-    """Return the limits of a link, which carries a job over ``links`` links."""
+    """Return the limits of a link with a code and speed, if the largest job uses ``links`` links."""
     per_s = speed_gbps * 1e9 / fec.codeword_bits
     limit = error_rate_limit(fec)
     drain = policy.drain_ber

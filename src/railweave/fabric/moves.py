@@ -60,7 +60,7 @@ def _without(cables: Iterable[Ends], others: Container[Ends]) -> list[Ends]:
 
 
 def _matched(removed: Iterable[Ends], added: Iterable[Ends], kept_part: Callable[[Ends], Hashable]) -> dict[Ends, Ends]:
-    """Return removed cables with added ones that have the same part, in the order of the designs."""
+    """Return removed cables, each with the next added one that has the same ``kept_part``."""
     candidates: defaultdict[Hashable, deque[Ends]] = defaultdict(deque)
     for ends in added:
         candidates[kept_part(ends)].append(ends)

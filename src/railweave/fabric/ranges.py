@@ -17,7 +17,8 @@ def names_in_range(text: str) -> tuple[str, ...]:
 
 
 def expanded(text: str, known: Container[str]) -> tuple[str, ...]:
-    """Return the names that ``text`` stands for; the name of a known device may end like a range."""
+    """Return the names that ``text`` stands for: itself or those of a range."""
+    # The name of a known device may end like a range.
     if text in known:
         return (text,)
     return names_in_range(text)

@@ -64,9 +64,9 @@ NAME = r"20\d\d(0[1-9]|1[0-2])|master"
 
 
 def nearest(name: str) -> str:
-    """Return the release that ``name`` is treated as: itself, else the last one before it, else the first.
+    """Return the known release that ``name`` is treated as: the last one up to it, or the first if there is none.
 
-    Names other than year and month (``master``, a vendor's name) are treated as the newest.
+    Names other than year and month (``master``, a vendor's name) are treated as the newest release.
     """
     if not name.isdecimal():
         return max(RELEASES)
@@ -109,7 +109,10 @@ class OtherRelease(NamedTuple):
 
 
 def other_release(running: str, intended: str) -> OtherRelease | None:
-    """Return how the running release differs from the intended one; None if it does not, or is not known."""
+    """Return the difference of the running release from the intended one.
+
+    None if they are the same, and if the running release is not known (empty).
+    """
     if not running or running == intended:
         return None
     return OtherRelease(running, intended)

@@ -91,7 +91,7 @@ class Tenancy:
 
     @cached_property
     def reach(self) -> Mapping[str, tuple[str, ...]]:
-        """Return the tenants that each one reaches: itself, those that it names, and those that name it."""
+        """Return the tenants that each tenant reaches: itself, those that it names, and those that name it."""
         reached = {tenant.name: {tenant.name} for tenant in self.tenants}
         for tenant in self.tenants:
             for other in tenant.reaches:
@@ -124,20 +124,23 @@ class Tenancy:
         return addresses_of
 
     def texts(self, leaf: Switch) -> Mapping[str, PrefixTexts]:
-        """Return the prefixes of each tenant as they are written, by the bits of their addresses, as far as a leaf has
-        routes to them."""
+        """Return the prefixes of each tenant to which a leaf has routes, as they are written."""
         network = self.fabric.network_of(leaf)
         texts = self._texts.get(network)
         if texts is None:
-            texts = self._texts[network] = {name: _texts(pools) for name, pools in self._routed(network).items()}
+            texts = {name: _texts(pools) for name, pools in self._routed(network).items()}
+            self._texts[network] = texts
         return texts
 
     def _routed(self, network: Network) -> dict[str, tuple[Pool, ...]]:
         """Return the prefixes of each tenant's addresses in one network; those in others may lie within them."""
         routed = {}
         for name, of_networks in self._addresses_of.items():
-            others = [part for other, parts in of_networks.items() if other != network for part in parts]
-            routed[name] = tuple(_prefixes_beside(of_networks.get(network, ()), others))
+            in_other_networks: list[Addresses] = []
+            for other_network, addresses in of_networks.items():
+                if other_network != network:
+                    in_other_networks += addresses
+            routed[name] = tuple(_prefixes_beside(of_networks.get(network, ()), in_other_networks))
         return routed
 
     def prefixes_of(self, nodes: Container[str]) -> tuple[Pool, ...]:
@@ -158,7 +161,7 @@ class Tenancy:
         return sources
 
     def _nodes_at(self, switch: Switch) -> Mapping[str, _LeafNodes]:
-        """Return the nodes of each tenant at a switch; both the prefixes there and those of the fabric need them."""
+        """Return the nodes of each tenant at a switch; kept, since its prefixes and those of the fabric need them."""
         nodes_at = self._nodes.get(switch.name)
         if nodes_at is None:
             links_of: defaultdict[str, list[Link]] = defaultdict(list)
@@ -176,7 +179,7 @@ class Tenancy:
         return (link for link in self.fabric.downlinks_of[switch.name] if link.is_access)
 
     def _of_links(self, switch: Switch, links: Collection[Link]) -> _LeafNodes:
-        """Return the addresses of some access links of a switch."""
+        """Return the networks of some access links of a switch, and their addresses as intervals by family."""
         networks: list[tuple[Pool, int]] = []
         used: dict[int, list[Interval]] = {IPV4_BITS: [], IPV6_BITS: []}
         for link in links:
@@ -184,7 +187,7 @@ class Tenancy:
                 networks.append((network, link.upper_port))
                 used[network.bits].append(_interval(network))
         spare: dict[int, list[Interval]] = {IPV4_BITS: [], IPV6_BITS: []}
-        for bits, interval in self._spare(switch):
+        for bits, interval in self._spare_intervals(switch):
             spare[bits].append(interval)
         addresses = []
         for bits, intervals in used.items():
@@ -192,11 +195,12 @@ class Tenancy:
                 addresses.append(Addresses(bits, tuple(_merged(intervals)), tuple(spare[bits])))
         return _LeafNodes(tuple(networks), tuple(addresses))
 
-    def _spare(self, switch: Switch) -> tuple[tuple[int, Interval], ...]:
-        """Return the parts of a leaf's blocks that no access link can have; each is asked for by every tenant."""
+    def _spare_intervals(self, switch: Switch) -> tuple[tuple[int, Interval], ...]:
+        """Return the parts of a leaf's blocks that no access link can have; kept, since every tenant needs them."""
         spare = self._spare_of.get(switch.name)
         if spare is None:
-            spare = self._spare_of[switch.name] = tuple(_spare(self.fabric, switch))
+            spare = tuple(_spare(self.fabric, switch))
+            self._spare_of[switch.name] = spare
         return spare
 
 
@@ -213,7 +217,7 @@ def tenancy_of(fabric: Fabric) -> Tenancy:
 
 
 def tenants_in(tenants: Iterable[Tenant], part: str) -> tuple[Tenant, ...]:
-    """Return the tenants that are in a fabric: ``part`` of an intent with several, else empty."""
+    """Return the tenants that are in a fabric; ``part`` is its name in an intent with several, else empty."""
     return tuple(tenant for tenant in tenants if not tenant.fabrics or part in tenant.fabrics)
 
 
@@ -245,7 +249,7 @@ def link_prefixes(fabric: Fabric, link: Link) -> tuple[Pool, ...]:
 
 
 def _spare(fabric: Fabric, leaf: Switch) -> Iterator[tuple[int, Interval]]:
-    """Yield the parts of a leaf's blocks that no access link can have, with the bits of their family."""
+    """Yield (bits of the family, interval) for the parts of a leaf's blocks that no access link can have."""
     downlinks = len(leaf.panel.ports) - leaf.tier.ports_above
     ports_in_use = max((link.upper_port + 1 for link in fabric.downlinks_of[leaf.name]), default=0)
     # Each port has two addresses, in the order of the panel.
@@ -261,8 +265,10 @@ def _spare(fabric: Fabric, leaf: Switch) -> Iterator[tuple[int, Interval]]:
 
 
 def _prefixes_beside(addresses: Iterable[Addresses], others: Collection[Addresses]) -> Iterator[Pool]:
-    """Yield the prefixes of ``addresses``, family by family. They may also cover addresses of ``others``, which are of
-    the same tenant."""
+    """Yield the prefixes of ``addresses``, family by family.
+
+    They may also cover addresses of ``others``, which are of the same tenant.
+    """
     for own in addresses:
         covered = [interval for part in others if part.bits == own.bits for interval in part.used]
         yield from aggregated(own._replace(spare=(*own.spare, *covered)))
@@ -290,10 +296,10 @@ def _sources(nodes: _LeafNodes) -> Iterator[Source]:
     ports: list[set[int]] = [set() for _ in prefixes]
     for network, port in nodes.networks:
         # The prefixes do not meet, and each network lies within one of them.
-        place = bisect_right(starts, (network.bits, network.first)) - 1
-        ports[place].add(port)
-    for prefix, within in zip(prefixes, ports, strict=True):
-        yield Source(prefix, tuple(sorted(within)))
+        index = bisect_right(starts, (network.bits, network.first)) - 1
+        ports[index].add(port)
+    for prefix, ports_of_prefix in zip(prefixes, ports, strict=True):
+        yield Source(prefix, tuple(sorted(ports_of_prefix)))
 
 
 def aggregated(addresses: Addresses) -> Iterator[Pool]:
@@ -301,10 +307,10 @@ def aggregated(addresses: Addresses) -> Iterator[Pool]:
     used = list(_merged(addresses.used))
     ends = [end for _, end in used]
     for first, end in _merged([*used, *addresses.spare]):
-        for prefix in _split(first, end, addresses.bits):
+        for prefix in _prefixes_of(first, end, addresses.bits):
             # A prefix of spare addresses alone is of no use.
-            place = bisect_right(ends, prefix.first)
-            if place < len(used) and used[place][0] < prefix.first + prefix.size:
+            next_used = bisect_right(ends, prefix.first)
+            if next_used < len(used) and used[next_used][0] < prefix.first + prefix.size:
                 yield prefix
 
 
@@ -323,13 +329,13 @@ def _interval(prefix: Pool) -> Interval:
     return prefix.first, prefix.first + prefix.size
 
 
-def _split(first: int, end: int, bits: int) -> Iterator[Pool]:
-    """Yield the fewest prefixes that make up an interval."""
+def _prefixes_of(first: int, end: int, bits: int) -> Iterator[Pool]:
+    """Yield the fewest prefixes that make up the interval from ``first`` to before ``end``, ascending."""
     kind = Pool if bits == IPV4_BITS else Ipv6Pool
     while first < end:
         # As large as the alignment of its first address and the rest of the interval allow.
-        free = (end - first).bit_length() - 1
+        host_bits = (end - first).bit_length() - 1
         if first:
-            free = min(free, (first & -first).bit_length() - 1)
-        yield kind(first, bits - free)
-        first += 1 << free
+            host_bits = min(host_bits, (first & -first).bit_length() - 1)
+        yield kind(first, bits - host_bits)
+        first += 1 << host_bits
