@@ -57,12 +57,12 @@ def assemblies(cables: Iterable[CabledLink]) -> list[Assembly]:
 
 
 def _plug_kind(end: PluggedEnd) -> Hashable:
-    """Return the properties of a link's end that determine the description of its plug."""
+    """Return what the description of the plug at a link's end depends on."""
     return end.form_factors, end.pmd, end.ports
 
 
 def sharing_plugs(cables: Iterable[CabledLink]) -> list[list[int]]:
-    """Return the numbers of links, grouped by the assembly that carries them."""
+    """Return the numbers of links in ``cables``, a list for each assembly that carries them."""
     plugs = []
     for cable in cables:
         medium = cable.medium
@@ -71,9 +71,9 @@ def sharing_plugs(cables: Iterable[CabledLink]) -> list[list[int]]:
 
 
 def joined(plugs: Sequence[Iterable[Hashable]]) -> list[list[int]]:
-    """Group the numbers of links that share a plug, directly or through links between them.
+    """Return the numbers of links in groups: links of a group share plugs, directly or through links between them.
 
-    ``plugs`` holds the plugs of each link, by its number.
+    ``plugs`` has the plugs of each link, by its number.
     """
     links_by_plug: dict[Hashable, list[int]] = {}
     for number, link_plugs in enumerate(plugs):
@@ -125,10 +125,11 @@ def lanes_of(end: PluggedEnd) -> int:
 
 
 def _assembly(links: tuple[CabledLink, ...]) -> Assembly:
+    """Return the assembly that carries links which share plugs; it is as long as the longest of them."""
     medium = links[0].medium
     length_m = max(cable.link.length_m for cable in links)
-    lower = _ends_byplug_place(medium, [cable.lower for cable in links])
-    upper = _ends_byplug_place(medium, [cable.upper for cable in links])
+    lower = _ends_by_plug(medium, [cable.lower for cable in links])
+    upper = _ends_by_plug(medium, [cable.upper for cable in links])
     lower_title = _side_title(medium, lower)
     upper_title = _side_title(medium, upper)
     if len(lower) > 1 and len(upper) > 1:
@@ -140,8 +141,8 @@ def _assembly(links: tuple[CabledLink, ...]) -> Assembly:
     return Assembly(medium, shape, (lower_title, upper_title), length_m, links)
 
 
-def _ends_byplug_place(medium: Medium, ends: list[PluggedEnd]) -> list[list[PluggedEnd]]:
-    """Group the ends of links on one side by plug."""
+def _ends_by_plug(medium: Medium, ends: list[PluggedEnd]) -> list[list[PluggedEnd]]:
+    """Return the ends of links on one side, a list for each plug."""
     if len(ends) == 1:
         return [ends]
     plugs: dict[Hashable, list[PluggedEnd]] = {}

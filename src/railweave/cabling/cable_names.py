@@ -57,11 +57,12 @@ class _Plugs:
         key = (id(lower), id(upper), medium)
         plugs = self._plugs.get(key)
         if plugs is None:
-            pmds = self._linking(lower, upper, medium)
-            plugs = self._plugs[key] = self._number(lower, pmds.a, medium), self._number(upper, pmds.b, medium)
+            pmds = self._linking_pmds(lower, upper, medium)
+            plugs = self._number(lower, pmds.a, medium), self._number(upper, pmds.b, medium)
+            self._plugs[key] = plugs
         return plugs
 
-    def _linking(self, lower: DevicePort, upper: DevicePort, medium: str) -> LinkingPmds:
+    def _linking_pmds(self, lower: DevicePort, upper: DevicePort, medium: str) -> LinkingPmds:
         ends = (id(lower.end), id(upper.end), medium)
         if ends not in self._pmds:
             pmds = linking_pmds(self._media[medium], lower.end, upper.end)
@@ -70,6 +71,7 @@ class _Plugs:
         return self._pmds[ends]
 
     def _number(self, port: DevicePort, pmd: Pmd, medium: str) -> int:
+        """Return the number of the cage or connector of a port; ports that share it have the same."""
         key = (id(port), id(pmd), medium)
         if key not in self._number_of:
             end = PluggedEnd(port.cage, port.place, port.ports, port.end.form_factors, pmd)
@@ -92,7 +94,7 @@ class _Joined:
             self._earlier[max(first, second)] = min(first, second)
 
     def first(self, number: int) -> int:
-        """Return the first link of the cable of a link."""
+        """Return the first link of the cable of a link, and shorten the path to it."""
         earlier = self._earlier
         while number in earlier:
             before = earlier[number]

@@ -50,7 +50,7 @@ class LinkingPmds(NamedTuple):
 
 
 def switch_end(model: SwitchModel, speed_gbps: int) -> LaneEnd | Blocker:
-    """Return a switch port's end at a speed."""
+    """Return the end of a switch's port at a speed, or why the model does not run the speed."""
     use = cage_use(model, speed_gbps)
     if use is None:
         return no_such_speed(model, speed_gbps)
@@ -73,7 +73,7 @@ _EIGHT_LANES = ("OSFP", "QSFP-DD")
 
 
 def nic_end(nic: NicModel, ports: int, speed_gbps: int, ports_of_a_cage: int = 1) -> LaneEnd | Blocker:
-    """Return the end of one port of a NIC that is used as ``ports`` ports of a speed.
+    """Return the end of one port of a NIC that is used as ``ports`` ports of a speed, or why it cannot be.
 
     ``ports_of_a_cage`` of them share a cage, whose form factor must have lanes for all of them.
     """
@@ -83,19 +83,19 @@ def nic_end(nic: NicModel, ports: int, speed_gbps: int, ports_of_a_cage: int = 1
     if ports_of_a_cage == 1:
         return LaneEnd(nic.title, speed_gbps, use.lane_gbps, nic.form_factors)
     lanes_per_port = ceil(speed_gbps / max(use.lane_gbps))
-    fewest = ports_of_a_cage * lanes_per_port
-    cages = tuple(form_factor for form_factor in nic.form_factors if _lanes(form_factor) >= fewest)
+    needed_lanes = ports_of_a_cage * lanes_per_port
+    cages = tuple(form_factor for form_factor in nic.form_factors if _lanes_of(form_factor) >= needed_lanes)
     if not cages:
         shared = f"{ports_of_a_cage} ports of {format_speed(speed_gbps)}"
-        reason = f"{shared} take {fewest} lanes, and {nic.title} comes with {' or '.join(nic.form_factors)}"
+        reason = f"{shared} take {needed_lanes} lanes, and {nic.title} comes with {' or '.join(nic.form_factors)}"
         return Blocker(reason, "state more cages, or leave `cages` out")
-    most = max(map(_lanes, cages))
+    most_lanes = max(map(_lanes_of, cages))
     # Slower lanes need more of them: keep the rates at which all ports of the cage fit its lanes.
-    rates = tuple(rate for rate in use.lane_gbps if ports_of_a_cage * speed_gbps <= most * rate)
+    rates = tuple(rate for rate in use.lane_gbps if ports_of_a_cage * speed_gbps <= most_lanes * rate)
     return LaneEnd(nic.title, speed_gbps, rates, cages)
 
 
-def _lanes(form_factor: str) -> int:
+def _lanes_of(form_factor: str) -> int:
     return 8 if form_factor.startswith(_EIGHT_LANES) else 4
 
 
@@ -108,11 +108,10 @@ def choose_medium(
     *,
     crosswise: bool = False,
 ) -> Medium | Blocker:
-    """Return the medium of a link of ``length_m`` meters.
+    """Return the medium of a link of ``length_m`` meters, or what does not fit and which media would.
 
-    ``medium_id`` names the medium to check, None asks for the cheapest that links the ends. Of links that share cages
-    ``crosswise`` that is a fiber: no cable with fixed ends joins these. A blocker says what does not fit and which
-    media would.
+    ``medium_id`` names the medium to check, None asks for the cheapest that links the ends. If links share cages
+    ``crosswise``, the cheapest is looked for among fibers: no cable with fixed ends joins such cages.
     """
     if end_a.speed_gbps != end_b.speed_gbps:
         return Blocker(
@@ -166,6 +165,7 @@ def _pmds(medium: Medium, end: LaneEnd) -> Iterator[Pmd]:
 
 
 def _does_not_fit(medium: Medium, end_a: LaneEnd, end_b: LaneEnd, length_m: int, fitting: Sequence[Medium]) -> Blocker:
+    """Return why a medium that the intent names does not link two ends; ``fitting`` are the media that do."""
     pair = linking_pmds(medium, end_a, end_b)
     if pair is not None:
         reason = f"{medium.id} ({medium.title}) reaches {pair.reach_m} m at these lanes and the link has {length_m} m"
@@ -176,16 +176,17 @@ def _does_not_fit(medium: Medium, end_a: LaneEnd, end_b: LaneEnd, length_m: int,
     else:
         reason = f"{medium.id} ({medium.title}) does not link the lane rates of {end_a} and {end_b}"
     if fitting:
-        return Blocker(reason, f"write media: {fitting[0].id} or media: auto" + _shorter(pair))
-    return Blocker(reason, "no medium links these ends at this length" + _shorter(pair))
+        return Blocker(reason, f"write media: {fitting[0].id} or media: auto" + _shorter_text(pair))
+    return Blocker(reason, "no medium links these ends at this length" + _shorter_text(pair))
 
 
-def _shorter(pair: LinkingPmds | None) -> str:
+def _shorter_text(pair: LinkingPmds | None) -> str:
+    """Return the end of a fix, the length that the modules reach; empty if there are none."""
     return "" if pair is None else f", or a length_m of at most {pair.reach_m}"
 
 
 def _nothing_fits(end_a: LaneEnd, end_b: LaneEnd, length_m: int, media: Sequence[Medium]) -> Blocker:
-    """Say why none of ``media`` links the ends; of links that share cages crosswise these are fibers alone."""
+    """Return why none of ``media`` links two ends; if links share cages crosswise, ``media`` are fibers alone."""
     farthest = max(reach_m(medium, end_a, end_b) for medium in media)
     if farthest < 0:
         return Blocker(

@@ -44,8 +44,10 @@ def planned_modules(fabric: Fabric, catalog: Catalog) -> dict[tuple[str, int], P
 
 
 def _module(cable: CabledLink, end: PluggedEnd) -> PlannedModule:
+    """Return the module, or the end of a cable, at one end of a link."""
     medium = cable.medium
     factors = tuple(factor for factor in end.form_factors if factor in medium.form_factors)
+    # A cable with fixed ends is one piece, named after its lower end.
     cage = end.cage
     if not medium.fiber:
         cage = cable.lower.cage

@@ -45,7 +45,7 @@ class CableRow(NamedTuple):
 def cable_rows(fabric: Fabric) -> Iterator[CableRow]:
     """Yield the cables in the order of the a end: device by natural order of names, then port."""
     labels = _by_port(fabric, _name_and_alias)
-    for link in _links(fabric):
+    for link in _links_in_order(fabric):
         a_port, a_alias = labels[link.lower][link.lower_port]
         b_port, b_alias = labels[link.upper][link.upper_port]
         yield CableRow(link.lower, a_port, a_alias, link.upper, b_port, b_alias, *_columns_without_ends(link))
@@ -53,16 +53,17 @@ def cable_rows(fabric: Fabric) -> Iterator[CableRow]:
 
 def cables_csv(fabric: Fabric) -> bytes:
     """Return ``cables.csv``: a header, then one line for each cable; UTF-8, lines end with a line feed."""
-    return "".join([f"{_as_csv(CableRow._fields)}\n", *_lines(fabric)]).encode()
+    return "".join([f"{_as_csv(CableRow._fields)}\n", *_csv_lines(fabric)]).encode()
 
 
-def _lines(fabric: Fabric) -> Iterator[str]:
+def _csv_lines(fabric: Fabric) -> Iterator[str]:
+    """Yield the lines of ``cables.csv`` behind its header."""
     # A large fabric has a quarter of a million cables: the csv writer runs once for each name, port of a panel and
     # combination of the other columns, and a line only joins these.
     names = {name: _as_csv((name,)) for name in fabric.ports_of}
     labels = _by_port(fabric, lambda port: _as_csv(_name_and_alias(port)))
     endings: dict[_ColumnsWithoutEnds, str] = {}
-    for link in _links(fabric):
+    for link in _links_in_order(fabric):
         columns = _columns_without_ends(link)
         if columns not in endings:
             endings[columns] = _as_csv(columns)
@@ -83,7 +84,8 @@ def _as_csv(cells: Iterable[object]) -> str:
     return csv_text([cells]).rstrip("\n")
 
 
-def _links(fabric: Fabric) -> Iterator[Link]:
+def _links_in_order(fabric: Fabric) -> Iterator[Link]:
+    """Yield all links by the natural order of their lower device, then by its port."""
     for device in sorted(fabric.uplinks_of, key=natural_key):
         yield from fabric.uplinks_of[device]
 

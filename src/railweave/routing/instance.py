@@ -5,6 +5,7 @@ super-spines of a plane. The values depend only on the switch's own links, the a
 growth of a fabric does not change its other switches.
 """
 
+from math import ceil
 from operator import attrgetter
 from typing import NamedTuple
 
@@ -32,7 +33,10 @@ def group_name(tier: Tier) -> str:
 
 
 def sessions(graph: Graph, addressing: Addressing, switch: Switch) -> tuple[BgpSession, ...]:
-    """Return the sessions of ``switch`` by ascending neighbor address or port; links to GPU nodes have none."""
+    """Return the sessions of ``switch``, in the order of neighbor addresses, or of ports if they are unnumbered.
+
+    Links to GPU nodes have none.
+    """
     name = switch.name
     ports = switch.panel.ports
     switches = graph.switch_of
@@ -161,7 +165,7 @@ class BgpSpeaker(NamedTuple):
 
 
 def bgp_speaker(fabric: Fabric, switch: Switch, own: tuple[BgpSession, ...] | None = None) -> BgpSpeaker:
-    """Return the BGP speaker of ``switch``, with ``own`` sessions in place of all sessions."""
+    """Return the BGP speaker of ``switch``; with ``own`` it has these sessions in place of all."""
     policies = fabric.policies
     announced = own_prefixes(fabric, switch)
     if own is None:
@@ -189,6 +193,7 @@ def bgp_speaker(fabric: Fabric, switch: Switch, own: tuple[BgpSession, ...] | No
 
 
 def _ipv6_routes(fabric: Fabric, switch: Switch) -> Ipv6Routes | None:
+    """Return the IPv6 routes of a switch, None if nodes have no IPv6."""
     pool = fabric.policies.addressing.hosts_ipv6
     if pool is None:
         return None
@@ -226,8 +231,11 @@ def peer_groups(fabric: Fabric, tier: Tier) -> tuple[PeerGroup, ...]:
 
 
 def accepted_prefixes(fabric: Fabric) -> tuple[PoolRule, ...]:
-    """Return the IPv4 prefixes that switches accept: loopbacks, whole host blocks, and the addresses of NICs that
-    several leaves share; neither links nor a default route."""
+    """Return the IPv4 prefixes that switches accept from neighbors.
+
+    These are loopbacks, whole host blocks, and the addresses of NICs that several leaves share, but neither links nor a
+    default route.
+    """
     addressing = fabric.policies.addressing
     rules = [PoolRule(addressing.loopbacks, HOST_LENGTH)]
     if addressing.hosts:
@@ -238,7 +246,9 @@ def accepted_prefixes(fabric: Fabric) -> tuple[PoolRule, ...]:
 
 
 def maximum_prefixes(fabric: Fabric, own: Tier, neighbor: Tier) -> int:
-    """Return the prefix limit for a neighbor: one and a half times what it announces when the reserve is built.
+    """Return the IPv4 prefix limit of a switch of the tier ``own`` for a neighbor of the tier ``neighbor``.
+
+    It is one and a half times what the neighbor announces when the reserve is built.
 
     A leaf announces its loopback, its host block if nodes have IPv4, and the addresses of the NICs that it shares with
     other leaves, which announce the same ones. A spine announces upwards the prefixes of its pod and its own loopback.
@@ -253,7 +263,7 @@ def maximum_prefixes(fabric: Fabric, own: Tier, neighbor: Tier) -> int:
     if neighbor.attaches_nodes:
         return _half_as_many_again(prefixes_of_leaf + nics)
     # A NIC's address arrives from several leaves, and counts once among the prefixes of all leaves.
-    prefixes_of_leaf += -(-nics // fabric.leaves_per_nic)
+    prefixes_of_leaf += ceil(nics / fabric.leaves_per_nic)
     if neighbor.level < own.level:
         return _half_as_many_again(prefixes_of_leaf * leaves.group_reserve + 1)
     from_below = prefixes_of_leaf * leaves.reserve + spines.groups
@@ -261,9 +271,10 @@ def maximum_prefixes(fabric: Fabric, own: Tier, neighbor: Tier) -> int:
 
 
 def maximum_ipv6_prefixes(fabric: Fabric, own: Tier, neighbor: Tier) -> int:
-    """Return the IPv6 prefix limit for a neighbor: one and a half times what it announces when the reserve is built.
+    """Return the IPv6 prefix limit of a switch of the tier ``own`` for a neighbor of the tier ``neighbor``.
 
-    Only leaves have an IPv6 prefix, the /64 of their hosts.
+    It is one and a half times what the neighbor announces when the reserve is built. Only leaves have an IPv6 prefix,
+    the /64 of their hosts.
     """
     leaves = fabric.lowest
     if neighbor.attaches_nodes:
@@ -277,7 +288,7 @@ def maximum_ipv6_prefixes(fabric: Fabric, own: Tier, neighbor: Tier) -> int:
 
 def _half_as_many_again(expected: int) -> int:
     """Return one and a half times a number, rounded up."""
-    return -(-expected * 3 // 2)
+    return ceil(expected * 3 / 2)
 
 
 def own_prefixes(fabric: Fabric, switch: Switch) -> tuple[Pool, ...]:

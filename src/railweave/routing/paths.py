@@ -25,7 +25,7 @@ def path_limit(fabric: Fabric) -> int:
 
 
 def most_paths_up(graph: Graph, kind: Tier) -> int:
-    """Return the uplinks of a switch once all spines of the reserve are built."""
+    """Return the uplinks of a switch of a kind once all spines of the reserve are built, 0 at the top."""
     if kind.level + 1 == len(graph.tiers):
         return 0
     above = graph.tiers[kind.level + 1]
@@ -35,8 +35,10 @@ def most_paths_up(graph: Graph, kind: Tier) -> int:
 
 
 def paths_down(fabric: Fabric, kind: Tier) -> int:
-    """Return the paths of a switch to one prefix below it: the parallel links to a switch, times the leaves that
-    announce the address of one NIC."""
+    """Return the most paths of a switch of a kind to one prefix below it, 0 for leaves.
+
+    These are the parallel links to a switch below, times the leaves that announce the address of one NIC.
+    """
     if not kind.level:
         return 0
     origins = 1

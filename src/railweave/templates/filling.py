@@ -33,7 +33,10 @@ class Templates:
     def __init__(
         self, folders: Sequence[Path], fill_in_worker: Callable[[str, Mapping[str, object]], str] | None = None
     ) -> None:
-        """Look for templates in ``folders``, in order; ``fill_in_worker`` fills them in in place of this process."""
+        """Look for templates in ``folders``, in order.
+
+        ``fill_in_worker`` fills a template in with its values in another process, None fills it in here.
+        """
         self.folders = tuple(folders)
         self._fill_in_worker = fill_in_worker
         self._environment: Environment | None = None
@@ -48,7 +51,10 @@ class Templates:
             return self._template(name).render(values)
 
     def compile(self, name: str) -> None:
-        """Compile template ``name`` before this process forks; does nothing if a worker fills it in."""
+        """Compile template ``name`` before this process forks; does nothing if a worker fills it in.
+
+        Raises TemplateFaultError.
+        """
         if self._fill_in_worker is None:
             with self._template_faults(name, ()):
                 self._template(name)
@@ -60,7 +66,7 @@ class Templates:
 
     @contextmanager
     def _template_faults(self, name: str, values: Collection[str]) -> Iterator[None]:
-        """Raise TemplateFaultError in place of any exception; ``values`` are the names of what a template receives."""
+        """Raise TemplateFaultError in place of any exception; ``values`` has the names of the template's values."""
         try:
             yield
         except Exception as fault:  # a template is a program of the project and may raise anything
@@ -99,7 +105,10 @@ _LINK_FIX = "write the file itself into `templates/`"
 
 
 def _reader(folders: Sequence[Path]) -> "Callable[[str], tuple[str, str, Callable[[], bool]] | None]":
-    """Return the loader for Jinja: it reads a template from the first folder that has it, never from outside it."""
+    """Return a loader for Jinja, which reads a template from the first folder that has it.
+
+    The loader raises TemplateFaultError for a symbolic link to nothing or to a file outside the folder.
+    """
     from jinja2.loaders import split_template_path
 
     def read(name: str) -> tuple[str, str, Callable[[], bool]] | None:
@@ -126,7 +135,10 @@ def _reader(folders: Sequence[Path]) -> "Callable[[str], tuple[str, str, Callabl
 
 
 def _fault(name: str, fault: Exception, values: Collection[str], folders: Sequence[Path]) -> TemplateFaultError:
-    """Return an exception of Jinja, or of a template's own code, with its template, line and fix."""
+    """Return the fault for an exception of Jinja or of a template's own code, with its template, line and fix.
+
+    ``values`` are the names of the values that the template ``name`` was given.
+    """
     from jinja2 import TemplateError, TemplateNotFound, TemplateSyntaxError, UndefinedError
 
     if isinstance(fault, TemplateFaultError):
@@ -150,7 +162,10 @@ _NOT_FOUND_FIX = "write the file into `templates/`, or name one that is there"
 
 
 def _innermost_place(name: str, fault: Exception, folders: Sequence[Path]) -> Where:
-    """Return the innermost line of a template in a traceback, into which Jinja puts them; else the template alone."""
+    """Return the innermost line of a template in a traceback, or the template alone if the traceback has none.
+
+    Jinja puts the lines of templates into tracebacks.
+    """
     place = Where(name)
     for frame in traceback.extract_tb(fault.__traceback__):
         if any(Path(frame.filename).is_relative_to(folder) for folder in folders):

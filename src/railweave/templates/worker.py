@@ -61,7 +61,8 @@ class TemplateWorker:
                 self._process = None
                 _end(process, self._owner)
                 raise
-        if fault := answer.get("fault"):
+        fault = answer.get("fault")
+        if fault:
             where = Where(str(fault["file"]), int(fault["line"]), 1)
             raise TemplateFaultError(str(fault["message"]), where, fix=str(fault["fix"]))
         return str(answer["text"])
@@ -103,7 +104,10 @@ def _end(process: "subprocess.Popen[bytes]", owner: int) -> None:
 
 
 def serve(folders: Sequence[str], bounds: tuple[float, int, int]) -> None:
-    """Run the worker process: answer requests on standard input until it ends."""
+    """Run the worker process: answer requests on standard input until it ends.
+
+    ``folders`` are those of the templates, and ``bounds`` the fields of ``Bounds``.
+    """
     limits = Bounds(*bounds)
     # Ctrl-C reaches the parent too, which then closes the pipe.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
@@ -122,7 +126,7 @@ def serve(folders: Sequence[str], bounds: tuple[float, int, int]) -> None:
 
 
 def _filled(templates: Templates, name: str, values: Mapping[str, object], limits: Bounds) -> dict[str, object]:
-    """Return the answer to a request: ``text``, or the ``fault`` with its place and fix."""
+    """Return the answer to a request: an object with the ``text``, or with the ``fault``, its place and fix."""
     parts: list[str] = []
     size_bytes = 0
     try:
@@ -157,10 +161,13 @@ def _send(pipe: IO[bytes], data: bytes) -> None:
 def _receive(pipe: IO[bytes]) -> bytes:
     """Return a message; raises EOFError at the end."""
     # A message is its length in 8 bytes, and that many bytes.
-    data = b""
-    for size in (_LENGTH.size, None):
-        asked = _LENGTH.unpack(data)[0] if size is None else size
-        data = pipe.read(asked)
-        if len(data) < asked:
-            raise EOFError
+    (length,) = _LENGTH.unpack(_read_exactly(pipe, _LENGTH.size))
+    return _read_exactly(pipe, length)
+
+
+def _read_exactly(pipe: IO[bytes], size: int) -> bytes:
+    """Return the next ``size`` bytes; raises EOFError if the pipe ends before."""
+    data = pipe.read(size)
+    if len(data) < size:
+        raise EOFError
     return data
