@@ -101,6 +101,7 @@ def acceptance_view(judged: AcceptanceVerdict) -> RenderableType:
 
 
 def _findings(judged: AcceptanceVerdict) -> RenderableType | None:
+    """Return a table of the first findings, None without any."""
     if not judged.findings:
         return None
     rows: list[tuple[str | Text, ...]] = []
@@ -115,6 +116,7 @@ def _findings(judged: AcceptanceVerdict) -> RenderableType | None:
 
 
 def _kinds(judged: AcceptanceVerdict) -> RenderableType:
+    """Return a table of the numbers of tests that passed, failed and did not run, by kind."""
     styles = ("green", "bold red", "yellow")
     rows: list[tuple[str | Text, ...]] = []
     for kind, *counts in by_kind(judged):

@@ -53,6 +53,7 @@ def _rule_case(code: str, status: RuleStatus | None, errors: Sequence[Acceptance
 
 
 def _test_case(judged: AcceptanceVerdict, test: PlannedTest) -> Element:
+    """Return the test case of a test: failed, skipped if it did not run, or passed."""
     outcome = judged.outcomes[test.id]
     case = Element("testcase", classname=test.kind.value, name=test.id)
     failed_measures = [measure for measure in outcome.measures if measure.failed]

@@ -48,6 +48,7 @@ def _link_rows(plan: AcceptancePlan) -> Iterator[tuple[str, ...]]:
 
 
 def _class_rows(plan: AcceptancePlan) -> Iterator[tuple[str, ...]]:
+    """Yield the cells of each traffic class: priority, queue, whether lossless and ECN-capable, and DSCP."""
     for traffic_class in plan.classes:
         dscp = ", ".join(map(str, traffic_class.dscp)) or "all others"
         yield (

@@ -162,6 +162,7 @@ def _block_value(block: TableRows) -> object:
 
 
 def _write_fabric(fabric: Fabric, folder: Path) -> None:
+    """Write the files of the whole fabric: ``fabric.json`` and the tables of cables."""
     from railweave.cabling.table import cables_csv
     from railweave.design.document import fabric_json
 

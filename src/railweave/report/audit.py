@@ -197,6 +197,7 @@ def audit_json(log: AuditLog) -> dict[str, Any]:
 
 
 def _entry_json(entry: AuditEntry) -> dict[str, Any]:
+    """Return a deployment for the document: the members of both its lines, with a name for each time."""
     # Both lines of a deployment have these: their times get names of their own, the others do not describe it.
     hidden = ("event", "at", "previous")
     record = {**entry.begun, **entry.ended}
@@ -220,6 +221,7 @@ def audit_view(log: AuditLog) -> RenderableType:
 
 
 def _row(entry: AuditEntry) -> tuple[str | Text, ...]:
+    """Return the cells of a deployment in the table; what its line lacks is ``?`` or empty."""
     begun = entry.begun
     return (
         str(begun.get("at", ""))[:19].replace("T", " "),

@@ -37,6 +37,7 @@ def sarif(diagnostics: Iterable[Diagnostic], intent: str) -> str:
 
 
 def _rule(code: str) -> dict[str, Any]:
+    """Return the rule of a code as SARIF describes it; only the code if the rule is not registered."""
     rule = all_rules().get(code)
     if rule is None:
         return {"id": code}
@@ -50,6 +51,7 @@ def _rule(code: str) -> dict[str, Any]:
 
 
 def _result(diagnostic: Diagnostic, codes: Sequence[str], intent: str) -> dict[str, Any]:
+    """Return a diagnostic as a result of SARIF; ``codes`` are those of the rules in the log, in their order."""
     file, line, column = _place(diagnostic, intent)
     region = {"startLine": line}
     if column:

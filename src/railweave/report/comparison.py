@@ -24,6 +24,7 @@ def comparison_json(comparison: Comparison, search: dict[str, Any] | None = None
 
 
 def _design(alternative: Alternative) -> dict[str, Any]:
+    """Return a design for the document: its sizes, parts and costs, and the worst failure of one component."""
     sizing = alternative.sizing
     bill = alternative.bill
     # A design of inline switches, without models, has no parts.
@@ -53,6 +54,7 @@ def _design(alternative: Alternative) -> dict[str, Any]:
 
 
 def _ownership(costs: Ownership | None) -> dict[str, Any] | None:
+    """Return the costs of a design over the years that the prices state, None without them."""
     if costs is None:
         return None
     years: str | None = None
@@ -84,6 +86,7 @@ def _parts(bill: Bill | None) -> dict[str, Any]:
 
 
 def _failure(worst: FailureClass | None) -> dict[str, Any] | None:
+    """Return the worst class of failures of a design with its cost, None if there is none."""
     if worst is None:
         return None
     return {

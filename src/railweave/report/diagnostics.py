@@ -40,6 +40,7 @@ def diagnostics_view(diagnostics: Iterable[Diagnostic], sources: Mapping[str, st
 
 
 def _view(diagnostic: Diagnostic, files: dict[str, str]) -> Iterable[RenderableType]:
+    """Yield the lines of a diagnostic: code and message, place with source line, devices and fix."""
     where = diagnostic.where
     code = f"{diagnostic.severity.value}[{diagnostic.code}]"
     yield Text.assemble((code, _STYLES[diagnostic.severity]), ": ", (diagnostic.message, "bold"))

@@ -164,6 +164,7 @@ def _read(name: str) -> dict[str, Any]:
 
 
 def _references(node: object) -> Iterator[str]:
+    """Yield every ``$ref`` in a schema, at any depth."""
     if isinstance(node, dict):
         for key, value in node.items():
             if key == "$ref":

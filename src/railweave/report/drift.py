@@ -147,6 +147,7 @@ def _groups(drift: Drift) -> RenderableType | None:
 
 
 def _notes(drift: Drift) -> Iterable[str]:
+    """Yield remarks on devices, what could not be compared, what rules ignore, and what is unmanaged."""
     yield from (remark.text for remark in device_remarks(drift.plan))
     yield from unseen_warnings({name: device.reading.unseen for name, device in drift.plan.devices.items()})
     for ignored in drift.ignored:

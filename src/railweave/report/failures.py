@@ -39,6 +39,7 @@ def failures_json(failures: Failures, over_a_year: Availability | None = None) -
 
 
 def _availability_json(availability: Availability | None) -> dict[str, Any] | None:
+    """Return the expected availability and hours of each class of failures; None without rates."""
     if availability is None:
         return None
     classes = []

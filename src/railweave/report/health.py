@@ -94,6 +94,7 @@ def _gap_text(gap: HealthGap) -> str:
 
 
 def _verdict(report: HealthReport) -> Text:
+    """Return how many switches were judged and over what time, with the numbers of findings and unread switches."""
     judged = f"{counted(report.judged, 'switch')} over {report.seconds:g} s"
     if report.ok:
         return verdict(True, f"healthy: no finding on {judged}")

@@ -38,6 +38,7 @@ def hosts_json(run: HostsRun) -> dict[str, Any]:
 
 
 def _host_json(host: HostResult) -> dict[str, Any]:
+    """Return a node for the document: its state, changes, error and notes."""
     return {
         "state": host.state.value,
         "changes": [{name: value or None for name, value in as_json(change).items()} for change in host.changes],
@@ -89,6 +90,7 @@ _VERBS = {
 
 
 def _headline(run: HostsRun) -> Text:
+    """Return how many nodes changed or would change, and how many did not have to; or why the run stopped."""
     if run.stopped_by:
         return Text.assemble(("✗ stopped: ", "bold red"), run.stopped_by)
     changed = len(run.named(HostState.CHANGED))

@@ -96,6 +96,7 @@ def labels_html(labels: Iterable[CableLabel], fabric: str) -> bytes:
 
 
 def _sections(labels: Iterable[CableLabel]) -> Iterator[str]:
+    """Yield a section of the page for each rack, or one without a heading if there are no racks."""
     # Labels come in the order of a walk along the racks, so those of a rack are together.
     for rack, rack_labels in groupby(labels, key=lambda label: label.near.rack):
         heading = ""

@@ -38,6 +38,7 @@ def links_json(report: LinksReport) -> dict[str, Any]:
 
 
 def _cable_json(cable: GradedCable) -> dict[str, Any]:
+    """Return a graded cable for the document, with both ends and the cost of its loss."""
     return {
         "cable": cable.cable,
         "a": members(cable.a, *cable.a._fields),

@@ -25,6 +25,7 @@ def models_json(models: CatalogCapability) -> dict[str, Any]:
 
 
 def _switch_json(capability: SwitchCapability) -> dict[str, Any]:
+    """Return a switch model for the document, with what it can do at each speed."""
     model = capability.model
     return {
         **members(model, "id", "title", "source", "platform"),
@@ -118,6 +119,7 @@ def _buffer_set_lines(model: SwitchModel) -> list[str]:
 
 
 def _buffer_set_line(hwsku: Hwsku) -> str:
+    """Return the buffer settings that an HWSKU uses, and the sets to choose from, with their lossless roles."""
     sets = []
     for buffer_set in hwsku.buffer_sets:
         roles = listed(buffer_set.lossless_roles) if buffer_set.lossless_roles else "no role"
@@ -211,6 +213,7 @@ def _speeds(capability: SwitchCapability) -> str:
 
 
 def _speed_row(speed: SpeedUse) -> tuple[str, str, str, str, str]:
+    """Return the cells of a speed: the speed, its ports, lanes, breakout and HWSKU."""
     return (
         format_speed(speed.speed_gbps),
         f"{speed.ports} ({speed.ports_per_cage} in each of {speed.cages} cages)",

@@ -110,6 +110,7 @@ def rewired_json(phase: Phase, moved: int, added: int) -> dict[str, Any]:
 
 
 def _cable_table(cables: Iterable[CableMove]) -> RenderableType:
+    """Return a table of the cables to move: the end that stays, and where the other end goes from and to."""
     rows = []
     for cable in cables:
         destination = _destination(cable)
@@ -261,6 +262,7 @@ def _result_json(result: DeployResult | HostsRun | OutOfUse) -> dict[str, Any]:
 
 
 def _waiting_json(result: PhasedResult) -> dict[str, Any] | None:
+    """Return the phase that waits for people, what it waits for, and the command after that; None if none waits."""
     waiting = result.waiting
     if waiting is None:
         return None
@@ -348,6 +350,7 @@ def _warning_lines(phase: Phase) -> list[str]:
 
 
 def _cable_line(cable: CableMove) -> str:
+    """Return what a technician does with a cable: exchange it, take it out, or move one end of it."""
     medium = f"{format_speed(cable.speed_gbps)}, {cable.length_m} m, {_medium(cable)}"
     if cable.is_exchanged:
         return f"cable of {rack(cable.stays)}: exchange it, to {rack(cable.before)} as before; {medium}"

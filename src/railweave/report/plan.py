@@ -124,6 +124,7 @@ def _waves(plan: Plan) -> Iterator[Text]:
 
 
 def _totals(plan: Plan) -> Text:
+    """Return the numbers of added, updated and removed rows and lines, and of devices by state."""
     total = shown_summary(plan)
     return Text.assemble(
         (f"+ {total.add:,}  ", "green"),
@@ -231,6 +232,7 @@ def _cables(plan: Plan) -> Iterable[str]:
 
 
 def _foot(plan: Plan) -> str:
+    """Return the last line of a comment: the numbers of changes, the devices by state, and what is unmanaged."""
     total = shown_summary(plan)
     foot = f"`+ {total.add:,}` `~ {total.update:,}` `- {total.remove:,}`; devices: {_states(plan)}."
     untouched = unmanaged(plan)

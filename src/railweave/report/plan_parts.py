@@ -256,6 +256,7 @@ def _unread_remarks(plan: Plan) -> Iterator[Remark]:
 
 
 def _remarks_on(name: str, device: DevicePlan) -> Iterator[Remark]:
+    """Yield remarks on one device: its conflicts, broken daemons, and a commit that waits for confirmation."""
     for conflict in device.difference.conflicts:
         yield Remark(f"conflict: {name}: {conflict.claim}: {conflict.reason}", "bold red")
     if device.reading.broken:
@@ -266,6 +267,7 @@ def _remarks_on(name: str, device: DevicePlan) -> Iterator[Remark]:
 
 
 def _drained_remarks(plan: Plan) -> Iterator[Remark]:
+    """Yield remarks on devices that are drained by hand, as a whole or by link, and on maintenance by TSA."""
     whole = [name for name, device in plan.devices.items() if device.difference.drained == WHOLE]
     if whole:
         yield Remark(f"drained by hand: {compact(whole)}; `{command_line('undrain', *whole)}` ends it", "yellow")
@@ -399,6 +401,7 @@ def _wave_line(kind: _WaveKind, first_number: int, waves: Sequence[Sequence[str]
 
 
 def _wave_kind(plan: Plan, wave: Sequence[str]) -> _WaveKind:
+    """Return what a wave has in common with others that share a line; its role is that of its first device."""
     role = ""
     if wave[0] in plan.devices:
         role = plan.devices[wave[0]].role

@@ -20,6 +20,7 @@ def recovery_view(results: Sequence[RecoveryResult]) -> RenderableType:
 
 
 def _sentence(result: RecoveryResult) -> str:
+    """Return what was found on a switch and what was done, or why it was not recovered."""
     if result.outcome in (RecoveryOutcome.REFUSED, RecoveryOutcome.UNREACHABLE):
         return f"not recovered: {result.error}"
     sentence = f"found {result.found}"

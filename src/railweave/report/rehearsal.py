@@ -48,6 +48,7 @@ def rehearsal_json(rehearsal: Rehearsal) -> dict[str, Any]:
 
 
 def _wave_json(number: int, wave: RehearsedWave) -> dict[str, Any]:
+    """Return a wave for the document, with its times and the capacity left in its worst moment."""
     return {
         "number": number,
         "devices": list(wave.devices),
@@ -59,6 +60,7 @@ def _wave_json(number: int, wave: RehearsedWave) -> dict[str, Any]:
 
 
 def _result_json(result: DeployResult | None) -> dict[str, Any]:
+    """Return the members of the rollout's result; they are empty if there was no rollout."""
     if result is None:
         return {"result": None, "stopped_by": None, "devices": {}, "verification": None}
     devices = {}
@@ -73,6 +75,7 @@ def _result_json(result: DeployResult | None) -> dict[str, Any]:
 
 
 def _verification_json(verification: VerifyResult | None) -> dict[str, Any] | None:
+    """Return the number of passed checks and each failed check; None without a verification."""
     if verification is None:
         return None
     failed = verification.failed
@@ -136,6 +139,7 @@ def _problems(rehearsal: Rehearsal) -> Iterator[str]:
 
 
 def _device_problems(result: DeployResult) -> Iterator[str]:
+    """Yield why the rollout stopped, each error with its devices, and the devices that were not started."""
     if result.stopped_by:
         yield f"stopped: {result.stopped_by}"
     # A cause common to a wave is one sentence, not one for each device.
@@ -151,6 +155,7 @@ def _device_problems(result: DeployResult) -> Iterator[str]:
 
 
 def _verification_problems(verification: VerifyResult) -> Iterator[str]:
+    """Yield the numbers of passed and failed checks, then the first failed checks one by one."""
     failed = verification.failed
     passed = counted(len(verification.checks) - len(failed), "check")
     yield f"verification: {passed} passed, {len(failed)} failed"

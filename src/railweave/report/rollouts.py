@@ -62,6 +62,7 @@ _HEAD_MEMBERS = ("intent_sha256", "plan_digest", "by", "begun_at", "last_at", "s
 
 
 def _head(rollout: Rollout) -> dict[str, Any]:
+    """Return the members that the documents of a list and of a single rollout share."""
     document = {
         "rollout": rollout.name,
         **members(rollout.metadata, "kind"),
@@ -103,6 +104,7 @@ def rollouts_view(rollouts: Sequence[Rollout], left_out: int = 0) -> RenderableT
 
 
 def _rollout_row(rollout: Rollout) -> tuple[str | Text, ...]:
+    """Return the cells of a rollout in the table of all rollouts."""
     counts = ", ".join(f"{count} {outcome_text(outcome)}" for outcome, count in _counts(rollout).items())
     return (
         rollout.name,
@@ -158,6 +160,7 @@ def _about(rollout: Rollout) -> Table:
 
 
 def _devices(rollout: Rollout) -> FittingTable:
+    """Return a table of the devices of a rollout, with the outcome and the last step of each."""
     rows = []
     for name, record in rollout.devices.items():
         outcome = outcome_text(record.outcome) or IN_DOUBT

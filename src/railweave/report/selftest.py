@@ -67,6 +67,7 @@ def _seconds(value: float | None) -> str:
 
 
 def _summary(report: SelftestReport) -> Text:
+    """Return the numbers of verdicts and the state of the switch, or why the self-test ended early."""
     counts = Counter(result.verdict for result in report.results)
     verdicts = ", ".join(f"{counts[verdict]} {verdict.value}" for verdict in TrialVerdict)
     if report.error:

@@ -59,6 +59,7 @@ def sizing_rows(sizing: Sizing) -> Iterator[tuple[str, str]]:
 
 
 def _rows_of_one_tier(sizing: Sizing) -> Iterator[tuple[str, str]]:
+    """Yield the switches, the ports of a leaf and the links of a fabric without spines."""
     leaves = counted(sizing.leaves, "leaf")
     if _has_rails(sizing):
         leaves += ", one for each rail"
@@ -121,6 +122,7 @@ def _buffers(sizing: Sizing) -> list[RenderableType]:
 
 
 def _headroom(buffers: SwitchBuffers) -> str:
+    """Return the headroom of switches, the most that there may be, and the buffer that is left to share."""
     in_use = buffers.in_use
     if not buffers.headroom:
         # What is left to share is counted for lossless groups.

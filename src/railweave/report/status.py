@@ -37,6 +37,7 @@ def status_json(status: FabricStatus) -> dict[str, Any]:
 
 
 def _accepted_json(status: FabricStatus) -> dict[str, Any] | None:
+    """Return the last verdict, and the switches on which something else runs since; None without a verdict."""
     if status.accepted is None:
         return None
     document: dict[str, Any] = as_json(status.accepted)
@@ -46,6 +47,7 @@ def _accepted_json(status: FabricStatus) -> dict[str, Any] | None:
 
 
 def _running_json(generation: Generation, names: Sequence[str]) -> dict[str, Any]:
+    """Return a generation of the intent with the switches that run it."""
     return {
         "commit": generation.revision or None,
         "digest": generation.digest or None,

@@ -50,6 +50,7 @@ def suggested_lines(suggested: Suggested) -> str:
 
 
 def _lines(suggested: Suggested) -> Iterator[str]:
+    """Yield the lines below the table of suggested designs."""
     for design in suggested.comparison.alternatives:
         if design.reasons:
             yield from _design(design)
@@ -73,6 +74,7 @@ def _lines(suggested: Suggested) -> Iterator[str]:
 
 
 def _design(design: Alternative) -> Iterator[str]:
+    """Yield the name of a design, the reasons for it, and the lines of the intent that it changes."""
     yield f"{design.intent}:"
     for reason in design.reasons:
         yield f"  - {reason}"

@@ -34,6 +34,7 @@ def tool_outputs_view(readings: Mapping[str, ToolReading]) -> RenderableType:
 
 
 def _parts(name: str, reading: ToolReading) -> list[RenderableType]:
+    """Return the lines of a file: the answer of its reader, a table of its values, and remarks."""
     mark: bool | None = False
     if reading.answer is Answer.OK:
         mark = True

@@ -107,6 +107,7 @@ def _failed(result: VerifyResult) -> Group:
 
 
 def _verdict(result: VerifyResult) -> Text:
+    """Return how many checks passed or failed, and on how many devices."""
     skipped = sum(bool(check.skipped) for check in result.checks)
     checks = counted(len(result.checks) - skipped, "check")
     # After a failure the number of devices to look at matters, otherwise that of all devices.

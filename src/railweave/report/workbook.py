@@ -63,6 +63,7 @@ def workbook(bill: Bill, phases: Sequence[BomPhase] = ()) -> bytes:
 
 
 def _phases(book: "Workbook", phases: Iterable[BomPhase]) -> None:
+    """Add the sheet of orders: the parts of each phase, one below the other."""
     rows: list[Sequence[_Cell]] = []
     for phase in phases:
         rows += [
@@ -73,6 +74,7 @@ def _phases(book: "Workbook", phases: Iterable[BomPhase]) -> None:
 
 
 def _parts(book: "Workbook", bill: Bill) -> None:
+    """Add the sheet of parts, whose columns of orders and prices are filled by formulas."""
     currency = ""
     if bill.currency:
         currency = f" ({bill.currency})"

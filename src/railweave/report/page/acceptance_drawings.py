@@ -151,6 +151,7 @@ def _across(share: float) -> float:
 
 
 def _svg(key: str, title: str, width: float, height: float, parts: Sequence[str]) -> str:
+    """Return an SVG element with a title for screen readers; ``key`` makes the id of the title unique in the page."""
     name = f"title-{key}"
     return "\n".join(
         (

@@ -51,6 +51,7 @@ def acceptance_section(
 
 
 def _facts(judged: AcceptanceVerdict) -> Facts:
+    """Return the key figures of a verdict."""
     plan = judged.plan
     return Facts(
         (
@@ -65,6 +66,7 @@ def _facts(judged: AcceptanceVerdict) -> Facts:
 
 
 def _findings(judged: AcceptanceVerdict) -> Grid:
+    """Return a table of the findings with the elements to blame."""
     rows: list[tuple[Cell, ...]] = []
     for finding in judged.findings:
         tone = Tone.WARNING
@@ -119,6 +121,7 @@ def _matrix_title(sending: int | None, receiving: int | None) -> str:
 
 
 def _pair(test: PlannedTest, receiver: str, outcome: MeasuredTest) -> PairValue:
+    """Return a pair of NICs for a matrix: its share of the expected bandwidth, its grade, and a description."""
     grade = _GRADES[outcome.status]
     value = outcome.remark or "not measured"
     measure = outcome.measure(Metric.BANDWIDTH)

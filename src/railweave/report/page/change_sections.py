@@ -56,6 +56,7 @@ def _failed_checks(failed: Iterable[VerifiedCheck]) -> Grid:
 
 
 def _checks_by_kind(checks: Sequence[VerifiedCheck]) -> Grid:
+    """Return a table of the numbers of checks that passed and failed, by kind."""
     counts = Counter((check.kind, check.ok) for check in checks)
     # In the order of the document, which is that of the verification.
     rows: list[tuple[Cell, ...]] = []
@@ -164,6 +165,7 @@ def rollout_section(rollout: Rollout) -> MarkedSection:
 
 
 def _outcomes(rollout: Rollout) -> Grid:
+    """Return a table of the devices of a rollout with their outcomes."""
     rows: list[tuple[Cell, ...]] = []
     for name, record in rollout.devices.items():
         # A device has no outcome if the journal ends while it is being changed.
@@ -173,6 +175,7 @@ def _outcomes(rollout: Rollout) -> Grid:
 
 
 def _journal(rollout: Rollout) -> Grid:
+    """Return a table of the steps of a rollout."""
     rows: list[tuple[Cell, ...]] = []
     for entry in rollout.entries:
         # The journal has ISO 8601 with milliseconds and a zone, which is UTC.

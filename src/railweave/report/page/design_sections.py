@@ -65,6 +65,7 @@ def qos_section(fabric: Fabric, buffers: tuple[SwitchBuffers, ...]) -> Section:
 
 
 def _class_row(traffic_class: TrafficClass) -> tuple[Cell, ...]:
+    """Return the cells of a traffic class in the table of classes."""
     dscp = _dscp_text(traffic_class)
     if traffic_class.is_default:
         dscp = "all others"
@@ -155,6 +156,7 @@ def diagnostics_section(diagnostics: tuple[Diagnostic, ...]) -> Section:
 
 
 def _diagnostic_row(diagnostic: Diagnostic) -> tuple[Cell, ...]:
+    """Return the cells of a diagnostic in the table of what the checks found."""
     where = diagnostic.where
     place = where.file
     if where.file and where.line:
@@ -216,6 +218,7 @@ def _parts_grid(bill: Bill) -> Grid:
 
 
 def _bill_sentences(bill: Bill) -> Iterator[Words]:
+    """Yield the price, the space and the racks of a bill as far as it has them, then its remarks."""
     if bill.total is not None:
         yield Words(f"{bill.currency} {bill.total:,.2f} in all")
     space = space_text(bill)
@@ -274,6 +277,7 @@ def summary_facts(fabric: Fabric, diagnostics: Iterable[Diagnostic]) -> Facts:
 
 
 def _checks_summary(diagnostics: Iterable[Diagnostic]) -> Words:
+    """Return the numbers of errors and warnings as a link to the section of checks."""
     counts = Counter(diagnostic.severity for diagnostic in diagnostics)
     # Information asks for no action; its section lists it.
     problems = [

@@ -92,6 +92,7 @@ def read_drifted(path: Path) -> Drifted:
 
 
 def _read(path: Path, kind: type[_Read], command: str) -> _Read:
+    """Return the document of ``railweave COMMAND --json`` in a file; raises UsageError for any other file."""
     advice = f"name a file that `{command_line(command, '--json')}` printed"
     try:
         document = kind.model_validate_json(path.read_bytes())

@@ -89,6 +89,7 @@ def _asset(name: str) -> str:
 
 @cache
 def _template() -> Template:
+    """Return the template of the page, which is compiled once."""
     # A name that is missing is a fault of the template: an empty place in the page would hide it.
     environment = Environment(
         loader=DictLoader({"page.html": _asset("page.html")}),

@@ -61,6 +61,7 @@ def _plan_sentences(plan: Plan, rehearsals: Iterable[Mapping[str, Any]]) -> Iter
 
 
 def _impact(plan: Plan) -> Grid:
+    """Return a table of the worst-case impact on the devices of each role."""
     rows: list[tuple[Cell, ...]] = []
     for role in disruption_by_role(plan):
         tone = _disruption_tone(role.disruption)
@@ -123,6 +124,7 @@ def _capacity_left(fabric: Fabric, plan: Plan, wave: Sequence[str]) -> Capacity 
 
 
 def _waves(fabric: Fabric, plan: Plan) -> Grid:
+    """Return a table of the waves with the capacity that is left during each."""
     rows = [_wave_row(fabric, plan, number, wave) for number, wave in enumerate(plan.waves, start=1)]
     columns = (
         "wave",
@@ -167,6 +169,7 @@ def _wave_row(fabric: Fabric, plan: Plan, number: int, wave: Sequence[str]) -> t
 
 
 def _changes(plan: Plan) -> Iterator[Part]:
+    """Yield a sentence on first provisioning if there is one, then a table of the other changes if there are any."""
     first = first_provisioning(plan)
     if first is not None:
         yield Sentences((Words(f"{FIRST} of {compact(first.devices)}: {provisioned(first)}"),))
