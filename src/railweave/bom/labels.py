@@ -98,6 +98,7 @@ def _ends(fabric: Fabric, device_ports: Iterable[tuple[str, int]]) -> tuple[Labe
 
 
 def _end(fabric: Fabric, device: str, port_indexes: Sequence[int]) -> LabelEnd:
+    """Return the end of a label at a device, with its ports in the order of the device."""
     ports = [fabric.ports_of[device][index] for index in sorted(port_indexes)]
     names = tuple(port.name for port in ports)
     aliases = tuple(port.alias for port in ports if isinstance(port, SwitchPort))

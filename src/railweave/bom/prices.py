@@ -129,7 +129,7 @@ def _is_valid(number: Value, term: _Term) -> bool:
 
 
 def _price_faults(document: Document, start: Where) -> Iterator[Diagnostic]:
-    """Yield an error for each invalid price, or if there are none; ``start`` is the place for a missing key."""
+    """Yield an error for each invalid price, or if there are none; ``start`` is the start of the file."""
     # Prices of parts may be left out of a file with other numbers.
     if _PARTS not in document.value and any(key in document.value for key in _TERMS):
         return
@@ -146,6 +146,7 @@ def _price_faults(document: Document, start: Where) -> Iterator[Diagnostic]:
 
 
 def _watt_faults(document: Document, start: Where) -> Iterator[Diagnostic]:
+    """Yield an error for each invalid power, or if ``watts`` has none; ``start`` is the start of the file."""
     if _WATTS not in document.value:
         return
     watts_of_part = document.value[_WATTS]

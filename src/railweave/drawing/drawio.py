@@ -61,6 +61,7 @@ def _box(box: Box, identifier: str, fill: str) -> Element:
 
 
 def _connector(line: Line, identifier: str, id_of_block: dict[str, str]) -> Element:
+    """Return a bundle of cables as a connector between the shapes of its blocks."""
     cell = Element(
         "mxCell",
         {

@@ -66,6 +66,7 @@ def elevation(fabric: Fabric, racks: RackLayout, marks: Marks = NO_MARKS) -> str
 
 
 def _devices_by_rack(fabric: Fabric, racks: RackLayout) -> dict[str, list[_PlacedDevice]]:
+    """Return the devices of each rack by its name."""
     devices: dict[str, list[_PlacedDevice]] = {}
     for name, place in racks.places.items():
         switch = fabric.switch_of.get(name)

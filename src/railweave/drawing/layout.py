@@ -145,6 +145,7 @@ def lay_out(scene: Scene) -> Picture:
 
 
 def _size(block: DeviceBlock) -> _BlockSize:
+    """Return the size of a block that has room for its titles and the squares of its units."""
     text_width = max(len(block.title) * _TITLE_CHAR, len(block.subtitle) * _SUBTITLE_CHAR)
     width = max(_LEAST_WIDTH, text_width + 2 * PADDING)
     height: float = PADDING + TITLE_HEIGHT + SUBTITLE_HEIGHT

@@ -13,6 +13,7 @@ def mermaid(scene: Scene, marks: Marks = NO_MARKS) -> str:
 
 
 def _lines(scene: Scene, marks: Marks) -> Iterator[str]:
+    """Yield the lines of the flow chart: blocks outside of columns, columns with their blocks, cables, marks."""
     yield f"%% {scene.title}: {scene.about}"
     yield "flowchart TB"
     id_of = {block.key: f"b{number}" for number, block in enumerate(scene.blocks)}

@@ -114,6 +114,7 @@ def bundles(fabric: Fabric, blocks: Iterable[DeviceBlock]) -> tuple[Bundle, ...]
 
 
 def _bundle(fabric: Fabric, upper: str, lower: str, links: Sequence[Link]) -> Bundle:
+    """Return the cables between two blocks as one bundle."""
     speeds = {link.speed_gbps for link in links}
     rails = {rail_of(fabric, link) for link in links}
     return Bundle(

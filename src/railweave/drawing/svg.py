@@ -60,6 +60,7 @@ def _sheets() -> tuple[str, ...]:
 def _svg(
     picture: Picture, marks: Marks, sheet: str, classes: BundleClasses = MappingProxyType({}), *, linked: bool
 ) -> str:
+    """Return the SVG element of a picture. ``linked`` is for a page; otherwise it has a background of its own."""
     scene = picture.scene
     title_id = f"title-{scene.key}"
     # A screen reader does not read what is inside an `img`, so a picture with links is a group.
@@ -109,6 +110,7 @@ class _Drawer:
             yield _square(label)
 
     def _line(self, line: Line) -> str:
+        """Return a bundle of cables as a curve that leaves both blocks vertically."""
         bundle = line.bundle
         uppers = self._devices[bundle.upper]
         lowers = self._devices[bundle.lower]
@@ -131,6 +133,7 @@ class _Drawer:
         return self._element(classes, opens, content, title, bundle.rails, bundle.planes, is_in_tab_order=False)
 
     def _box(self, box: Box) -> str:
+        """Return a block with its title and subtitle; its units are separate elements."""
         block = box.block
         marks = self._marks.of_devices(block.devices)
         middle = box.x + box.width / 2
@@ -148,6 +151,7 @@ class _Drawer:
         return self._element(classes, block.opens, content, title, block.rails, block.planes)
 
     def _cell(self, cell: Cell, block: DeviceBlock) -> str:
+        """Return a unit of a block as a small square."""
         unit = block.units[cell.unit]
         marks = self._marks.of_devices(unit.devices)
         title = ", ".join(part for part in (unit.name, summary(marks)) if part)

@@ -60,6 +60,7 @@ def _joint(bundles: Sequence[Bundle], upper: Sequence[DeviceBlock], lower: Seque
 
 
 def _cables_text(bundles: Sequence[Bundle]) -> str:
+    """Return the cables between two bands: their number, or one description if all bundles are alike."""
     titles = {bundle.title for bundle in bundles}
     if len(titles) != 1:
         return counted(sum(bundle.cables for bundle in bundles), "cable")

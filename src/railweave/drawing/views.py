@@ -276,6 +276,7 @@ def device_scene(fabric: Fabric, name: str, most: int = MOST_DRAWN) -> Scene:
 
 
 def _device(fabric: Fabric, name: str) -> Device:
+    """Return a switch or node by its name; raises UsageError for an unknown one, with the nearest name."""
     device: Device | None = fabric.switch_of.get(name) or fabric.host_of.get(name)
     if device is not None:
         return device
