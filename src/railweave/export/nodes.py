@@ -30,6 +30,7 @@ def node_kinds(source: ExportSource) -> tuple[NodeKind, ...]:
 
 
 def _kinds_of(source: ExportSource, fabric: Fabric) -> Iterator[NodeKind]:
+    """Yield the kinds of nodes of a fabric, with the first node and the longest cable of each."""
     first_hosts: dict[str, Host] = {}
     longest_m: dict[str, int] = {}
     for host in fabric.hosts:

@@ -42,6 +42,7 @@ def _lines(value: Any, indent: str) -> Iterator[str]:
 
 
 def _entry(key: str, member: Any, indent: str) -> Iterator[str]:
+    """Yield the lines of a member of a mapping; ``key`` has its indent and colon, ``indent`` is that of the key."""
     if _fits_on_line(member):
         yield f"{key} {_scalar(member)}"
         return

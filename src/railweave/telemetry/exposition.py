@@ -183,6 +183,7 @@ _OF_SWITCHES: dict[ScrapedMetric, Callable[[SwitchThresholds], object]] = {
 def _switch_samples(
     metric: ScrapedMetric, value: Callable[[SwitchThresholds], object], switches: Iterable[SwitchThresholds]
 ) -> Iterator[str]:
+    """Yield the sample of a metric for each switch; switches whose value is None have none."""
     for entry in switches:
         number = value(entry)
         if number is not None:
@@ -204,6 +205,7 @@ def _weights(thresholds: Thresholds) -> Iterator[str]:
 
 
 def _rate_limits(thresholds: Thresholds) -> Iterator[str]:
+    """Yield the rate limit of each limited queue by switch and port speed."""
     for entry in thresholds.switches:
         speeds = sorted({port.thresholds.speed_gbps for port in entry.ports})
         for share in thresholds.shares:

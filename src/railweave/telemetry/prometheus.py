@@ -30,6 +30,7 @@ def prometheus_files(thresholds: Thresholds) -> dict[str, str]:
 
 
 def _configuration(fabric: Fabric, policy: TelemetryPolicy) -> Mapping[str, Any]:
+    """Return the configuration: intervals, files of rules, Alertmanager, and the jobs that scrape."""
     interval = f"{policy.scrape_s}s"
     return {
         "global": {
@@ -70,6 +71,7 @@ def _switches_job() -> dict[str, Any]:
 
 
 def _thresholds_job() -> dict[str, Any]:
+    """Return the scrape job of the thresholds, which drops all other metrics of node_exporter."""
     return {
         **_job("railweave-thresholds", "thresholds"),
         "honor_labels": True,

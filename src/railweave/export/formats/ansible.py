@@ -12,6 +12,7 @@ _ABOUT = "inventory of Ansible; addresses of management are those of your own in
 
 
 def _write(source: ExportSource) -> str:
+    """Return the inventory: all nodes with their variables, then the groups of switches and of nodes."""
     # By the name of a group, its hosts with their variables; and each group's name beside what it stands for.
     groups: dict[str, dict[str, Any]] = {}
     meanings: list[tuple[str, str]] = []
@@ -40,6 +41,7 @@ def _group(name: str) -> str:
 
 
 def _switch_variables(switch: Switch) -> dict[str, Any]:
+    """Return the variables of a switch; it has a stripe, rail or pod only if it serves a single one."""
     variables: dict[str, Any] = {
         "railweave_role": switch.tier.name,
         "railweave_plane": switch.plane,

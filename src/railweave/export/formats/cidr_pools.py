@@ -22,6 +22,7 @@ _HOSTNAME = "kubernetes.io/hostname"
 
 
 def _write(source: ExportSource) -> str:
+    """Return the objects of all pools; raises RefusedError without addresses, and for names that are refused."""
     pools = list(_objects(source))
     if not pools:
         fix = "state `addressing.hosts` or `addressing.hosts_ipv6`"
@@ -102,6 +103,7 @@ def _allocation(node: str, version: int, address: RailAddress) -> dict[str, str]
 def _pool(
     source: ExportSource, name: str, cidr: Pool | None, reached: tuple[Pool, ...], allocations: list[dict[str, str]]
 ) -> dict[str, Any]:
+    """Return the object of a pool: its static allocations, for their nodes alone, and its routes."""
     # All prefixes of a pool have the same length: it has one IP version.
     _, _, length = allocations[0]["prefix"].rpartition("/")
     names = [allocation["nodeName"] for allocation in allocations]

@@ -18,6 +18,7 @@ _MOST_SERIAL = (1 << 32) - 1
 
 
 def _write(source: ExportSource) -> str:
+    """Return the zone file; raises RefusedError for names and a serial number that DNS refuses."""
     zone = source.options.zone or f"{source.name}.internal"
     demand([*_faults(source, zone), *_refused_names(source)])
     lines = [
@@ -46,6 +47,7 @@ def _refused_names(source: ExportSource) -> Iterator[Diagnostic]:
 
 
 def _records(source: ExportSource) -> Iterator[str]:
+    """Yield the record of each switch, then those of the interfaces of each node."""
     for fabric in source.fabrics:
         for switch in fabric.switches:
             yield f"{switch.name} IN A {ipv4_text(switch.loopback)}"

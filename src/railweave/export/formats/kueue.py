@@ -16,6 +16,7 @@ def levels(source: ExportSource) -> list[str]:
 
 
 def _objects(source: ExportSource) -> list[dict[str, Any]]:
+    """Return the object with the levels of the topology."""
     topology = {
         "apiVersion": "kueue.x-k8s.io/v1beta2",
         "kind": "Topology",

@@ -16,6 +16,7 @@ _ABOUT = "NodeFeatureRule of Node Feature Discovery"
 
 
 def _objects(source: ExportSource) -> list[dict[str, Any]]:
+    """Return the object with a rule for each group of nodes."""
     rules = {
         "apiVersion": "nfd.k8s-sigs.io/v1alpha1",
         "kind": "NodeFeatureRule",

@@ -42,6 +42,7 @@ def has_rich_fields(release: str) -> bool:
 
 
 def _write(source: ExportSource) -> str:
+    """Return the templates; raises RefusedError if there are none, or if they contradict each other."""
     managed = managed_kinds(source)
     demand(_nothing_managed(source, managed))
     objects = list(nic_templates(source, managed))

@@ -21,6 +21,7 @@ _PORT = "%plane_id%"
 
 
 def _write(source: ExportSource) -> str:
+    """Return the templates; raises RefusedError if the operator could not name the interfaces as the intent does."""
     kinds = node_kinds(source)
     faults = list(_refused_names(source, kinds))
     for kind in kinds:

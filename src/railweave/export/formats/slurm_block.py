@@ -24,6 +24,7 @@ def block_sizes(topology: ClusterTopology) -> list[int]:
 
 
 def _write(source: ExportSource) -> str:
+    """Return the file with a line for each stripe; raises RefusedError for names that Slurm refuses."""
     demand(slurm_names(source))
     topology = source.topology
     lines = [f"BlockName={group.name} Nodes={hostlist(map(source.node, group.nodes))}" for group in topology.lowest]

@@ -24,6 +24,7 @@ def slurm_names(source: ExportSource) -> Iterator[Diagnostic]:
 
 
 def _write(source: ExportSource) -> str:
+    """Return the file with a line for each switch; raises RefusedError for names that Slurm refuses."""
     demand(slurm_names(source))
     lines = []
     for group in source.topology.groups:

@@ -16,6 +16,7 @@ _ABOUT = "topology.yaml of Slurm 25.05 or newer"
 
 
 def _write(source: ExportSource) -> str:
+    """Return the file with a tree and a block topology; raises RefusedError for names that Slurm refuses."""
     demand(slurm_names(source))
     topology = source.topology
     blocks = [{"block": group.name, "nodes": hostlist(map(source.node, group.nodes))} for group in topology.lowest]

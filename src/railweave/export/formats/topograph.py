@@ -11,6 +11,7 @@ _ABOUT = "model of topograph 1.0 or newer"
 
 
 def _write(source: ExportSource) -> str:
+    """Return the model: the upper switches with those below them, and a block of nodes for each lowest one."""
     groups = source.topology.groups
     upper = {group.name: {"switches": [below.name for below in group.groups]} for group in groups if group.tier}
     # The nodes of the lowest ones are in their blocks.
