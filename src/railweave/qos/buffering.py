@@ -47,15 +47,23 @@ class BufferPlan(NamedTuple):
     drops: DropLimits | None = None
 
     def divided(self, cables: Mapping[tuple[int, int], int]) -> Division:
-        """Return the division with the given number of ports in use by (speed in Gb/s, cable in meters)."""
-        uses = (PortUse(ports, self.lanes[key[0]], self.headroom[key]) for key, ports in cables.items())
+        """Return the division of the buffer on a switch; ``cables`` are its ports in use.
+
+        They are numbers of ports by speed in Gb/s and cable in meters.
+        """
+        uses = []
+        for (speed_gbps, length_m), ports in cables.items():
+            uses.append(PortUse(ports, self.lanes[speed_gbps], self.headroom[speed_gbps, length_m]))
         return divide(self.buffers, self.model, self.pools, self.queues, uses)
 
     def limits_with(
         self, pools: Mapping[str, BufferPool], model: BufferModel, dynamic_th: int, queue: BufferProfile | None
     ) -> PauseLimits | None:
-        """Return the limits of a switch with the given pools, buffer model, alpha of the lossless groups and profile of
-        the lossless queues; None if it lacks a pool or size that SONiC needs."""
+        """Return the limits of a switch by its own configuration, which may differ from the plan.
+
+        ``dynamic_th`` is the exponent of the lossless groups' alpha, and ``queue`` the profile of the lossless queues.
+        None if the switch lacks a pool or a size that SONiC needs.
+        """
         if not {INGRESS_LOSSLESS, EGRESS_LOSSLESS} <= pools.keys():
             return None
         if model is BufferModel.DYNAMIC and self.buffers.chip is None:
@@ -91,9 +99,10 @@ def plan_buffers(panel: Panel, tier: Tier, policies: Policies, lengths_m: Collec
 
 
 def plan_own_buffers(panel: Panel, tier: Tier, policies: Policies, lengths_m: Collection[int]) -> BufferPlan | None:
-    """Return the buffer as it is configured: also where no class is lossless and RDMA is lossy.
+    """Return the buffer as it is configured: for lossless classes, and for lossy RDMA alone.
 
-    Its limits of pauses then mean nothing. None if a class needs neither, or if the HWSKU ships no buffers.
+    Without a lossless class its limits of pauses mean nothing. None if the fabric has neither, or if the HWSKU ships no
+    buffers to start from.
     """
     lossless = _lossless_priorities(policies)
     if panel.buffers is None or not any(traffic_class.marks for traffic_class in policies.classes):
@@ -103,17 +112,17 @@ def plan_own_buffers(panel: Panel, tier: Tier, policies: Policies, lengths_m: Co
     buffers = buffers_of_role(panel.buffers, template)
     model = buffer_model(buffers, policies.sonic)
     lanes = {port.speed_gbps: lane_count(port) for port in panel.ports}
-    rooms = _headroom_by_cable(buffers, policies, lanes, lengths_m)
+    headrooms = _headroom_by_cable(buffers, policies, lanes, lengths_m)
     pools = buffers.pools[template]
     queue_count = max(_QUEUES_IN_USE, 1 + max(traffic_class.priority for traffic_class in policies.classes))
     queues = Queues(len(lossless), queue_count - len(lossless))
-    uses = _used_ports(panel, lanes, rooms, max(lengths_m, default=0))
+    uses = _used_ports(panel, lanes, headrooms, max(lengths_m, default=0))
     full = divide(buffers, model, pools, queues, uses)
     return BufferPlan(
         buffers=buffers,
         model=model,
         pools=pools,
-        headroom=rooms,
+        headroom=headrooms,
         lanes=lanes,
         groups=tuple(lossless),
         lossy_queues=tuple(queue for queue in range(queue_count) if queue not in lossless),
@@ -121,27 +130,30 @@ def plan_own_buffers(panel: Panel, tier: Tier, policies: Policies, lengths_m: Co
         uses=uses,
         full=full,
         limits=_limits(buffers, full, uses, ports=len(panel.ports), lossless_classes=len(lossless)),
-        drops=_drops(buffers, full, policies, uses, len(panel.ports)),
+        drops=_drop_limits_of(buffers, full, policies, uses, len(panel.ports)),
     )
 
 
-def _drops(
+def _drop_limits_of(
     buffers: Buffers, full: Division, policies: Policies, uses: Iterable[PortUse], ports: int
 ) -> DropLimits | None:
-    """Return the depths at which queues of lossy RDMA drop, with the buffer divided as ``full``; None without such a
-    class."""
+    """Return the depths at which queues of lossy RDMA drop while the buffer is divided as ``full``.
+
+    ``uses`` are the ports in use, and ``ports`` is the number of ports. None without a class of lossy RDMA, or if a
+    pool has no size.
+    """
     lossy_classes = sum(traffic_class.is_lossy_rdma for traffic_class in policies.classes)
     if not lossy_classes:
         return None
     other_classes = sum(_fills_queues(traffic_class) for traffic_class in policies.classes)
     lossless_groups = buffers.slices.feeding(ports) * len(_lossless_priorities(policies))
-    rivals = Rivals(other_classes, lossless_groups * 2.0 ** _smallest_alpha(uses))
+    rivals = Rivals(other_classes, lossless_groups * 2.0 ** _smallest_exponent(uses))
     pools = [_without_headroom(pool, full.shared_bytes) for pool in full.pools]
     return drop_limits(buffers, pools, ports=ports, classes=lossy_classes, rivals=rivals)
 
 
 def _without_headroom(pool: BufferPool, shared_bytes: int) -> BufferPool:
-    """Return the pool of lossless groups with what is left to share beside their headroom; others as they are."""
+    """Return a pool; that of lossless groups with ``shared_bytes``, which is what their headroom leaves of it."""
     if pool.name != INGRESS_LOSSLESS:
         return pool
     return pool._replace(size_bytes=shared_bytes)
@@ -160,48 +172,48 @@ def _lossless_priorities(policies: Policies) -> list[int]:
 def _limits(
     buffers: Buffers, full: Division, uses: Iterable[PortUse], *, ports: int, lossless_classes: int
 ) -> PauseLimits:
-    """Return where groups pause while the buffer is divided as ``full``."""
+    """Return the limits at which groups pause while the buffer is divided as ``full``."""
     return PauseLimits(
         shared_bytes=full.shared_bytes,
-        dynamic_th=_smallest_alpha(uses),
+        dynamic_th=_smallest_exponent(uses),
         ports=ports,
         lossless_classes=lossless_classes,
-        queue_bytes=_single_user_bytes(buffers, _profile(buffers, buffers.lossless_queue), full.pools),
+        queue_bytes=_single_user_bytes(buffers, _profile_named(buffers, buffers.lossless_queue), full.pools),
         lossy_bytes=_lossy_bytes(buffers, full),
         shared=full.shared,
         slices=buffers.slices,
     )
 
 
-def _smallest_alpha(uses: Iterable[PortUse]) -> int:
-    """Return the smallest exponent of alpha: of all speeds, these groups pause first."""
+def _smallest_exponent(uses: Iterable[PortUse]) -> int:
+    """Return the smallest exponent of alpha of all speeds, because these groups pause first; 0 without headroom."""
     return min((use.room.dynamic_th for use in uses if isinstance(use.room, Headroom)), default=0)
 
 
 def _used_ports(
-    panel: Panel, lanes: Mapping[int, int], rooms: Mapping[tuple[int, int], Headroom | NoHeadroom], length_m: int
+    panel: Panel, lanes: Mapping[int, int], headrooms: Mapping[tuple[int, int], Headroom | NoHeadroom], length_m: int
 ) -> tuple[PortUse, ...]:
-    """Return all ports of a panel with cables of one length, none if no cable is planned (0 m)."""
+    """Return the use of all ports of a panel with cables of one length; none if no cable is planned (0 m)."""
     if not length_m:
         return ()
     ports_by_speed = Counter(port.speed_gbps for port in panel.ports)
-    return tuple(PortUse(ports, lanes[speed], rooms[speed, length_m]) for speed, ports in ports_by_speed.items())
+    return tuple(PortUse(ports, lanes[speed], headrooms[speed, length_m]) for speed, ports in ports_by_speed.items())
 
 
 def _headroom_by_cable(
     buffers: Buffers, policies: Policies, lanes: Mapping[int, int], lengths_m: Collection[int]
 ) -> dict[tuple[int, int], Headroom | NoHeadroom]:
-    """Return the headroom for every combination of a speed of ``lanes`` and a cable length."""
-    rooms = {}
-    for speed in sorted(lanes):
-        for length in sorted(set(lengths_m)):
-            medium = PortMedium(speed, length, policies.mtu.fabric_bytes, lanes[speed])
-            rooms[speed, length] = headroom(buffers, policies.sonic, medium)
-    return rooms
+    """Return the headroom by speed in Gb/s and cable length in meters, for every speed that ``lanes`` has."""
+    headrooms = {}
+    for speed_gbps in sorted(lanes):
+        for length_m in sorted(set(lengths_m)):
+            medium = PortMedium(speed_gbps, length_m, policies.mtu.fabric_bytes, lanes[speed_gbps])
+            headrooms[speed_gbps, length_m] = headroom(buffers, policies.sonic, medium)
+    return headrooms
 
 
 def _single_user_bytes(buffers: Buffers, profile: BufferProfile, pools: Iterable[BufferPool]) -> int | None:
-    """Return how many bytes a single user of a profile may hold in a slice; None if its pool's size is unknown."""
+    """Return the bytes that the only user of a profile may hold in a slice; None if they depend on an unknown size."""
     for pool in pools:
         if pool.name == profile.pool and pool.size_bytes is not None:
             return profile.limit_bytes(buffers.slices.share(pool.size_bytes))
@@ -209,19 +221,21 @@ def _single_user_bytes(buffers: Buffers, profile: BufferProfile, pools: Iterable
 
 
 def _lossy_bytes(buffers: Buffers, full: Division) -> int:
-    """Return the bytes of the lossless groups' shared buffer that one full lossy queue takes, in one slice; 0 if lossy
-    traffic has a pool of its own."""
-    group = _profile(buffers, buffers.lossy_group)
+    """Return the bytes of the lossless groups' shared buffer that one full lossy queue takes in a slice.
+
+    0 if lossy traffic has a pool of its own.
+    """
+    group = _profile_named(buffers, buffers.lossy_group)
     if group.pool != INGRESS_LOSSLESS:
         return 0
     shared = buffers.slices.share(full.shared_bytes)
-    queue_bytes = _single_user_bytes(buffers, _profile(buffers, buffers.lossy_queue), full.pools)
+    queue_bytes = _single_user_bytes(buffers, _profile_named(buffers, buffers.lossy_queue), full.pools)
     # A packet counts for its group at ingress and for its queue at egress, so the smallest limit counts.
     limits = [shared, group.limit_bytes(shared), queue_bytes]
     return min(limit for limit in limits if limit is not None)
 
 
-def _profile(buffers: Buffers, name: str) -> BufferProfile:
+def _profile_named(buffers: Buffers, name: str) -> BufferProfile:
     return next(profile for profile in buffers.profiles if profile.name == name)
 
 
@@ -231,7 +245,7 @@ def lane_count(port: SwitchPort) -> int:
 
 
 def ranges(numbers: Iterable[int]) -> tuple[str, ...]:
-    """Return numbers in SONiC's notation for groups and queues: ``3-4`` for consecutive ones, ``3`` for a single."""
+    """Return numbers in SONiC's notation for groups and queues: ``3-4`` for successive ones, ``3`` for a single one."""
     runs: list[list[int]] = []
     for number in sorted(numbers):
         if runs and runs[-1][-1] == number - 1:

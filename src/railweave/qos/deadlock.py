@@ -39,7 +39,7 @@ def waits_for(fabric: Fabric, channel: Channel, transits: Transits) -> Iterator[
 
 
 def find_deadlock(fabric: Fabric, transits: Transits) -> tuple[str, ...]:
-    """Return the devices of a cycle of buffers that may wait for each other, empty if there is no cycle."""
+    """Return the devices of a cycle of buffers that may wait for each other, in order; empty if there is no cycle."""
     # Every cycle has a turn from down to up, so the search starts with the channels after such turns.
     starts = ((switch, neighbor) for switch, neighbors in transits.items() for neighbor in sorted(neighbors))
     ring = find_ring(starts, lambda channel: waits_for(fabric, channel, transits))
@@ -47,13 +47,13 @@ def find_deadlock(fabric: Fabric, transits: Transits) -> tuple[str, ...]:
 
 
 def find_ring(starts: Iterable[Channel], after: Callable[[Channel], Iterable[Channel]]) -> tuple[Channel, ...]:
-    """Return the first ring of channels that can be reached from ``starts``, empty if there is no ring.
+    """Return the first ring of channels that can be reached from ``starts``; empty if there is no ring.
 
-    ``after`` returns the channels that a channel waits for. Depth-first, each channel once.
+    ``after`` returns the channels that a channel waits for. The search goes depth-first and visits each channel once.
     """
-    done: set[Channel] = set()
+    without_ring: set[Channel] = set()
     for start in starts:
-        if start in done:
+        if start in without_ring:
             continue
         path: list[Channel] = [start]
         on_path = {start}
@@ -62,12 +62,14 @@ def find_ring(starts: Iterable[Channel], after: Callable[[Channel], Iterable[Cha
         while path:
             following = next(unvisited[-1], None)
             if following is None:
-                done.add(path[-1])
-                on_path.discard(path.pop())
+                # Nothing that this channel waits for is left to visit.
+                channel = path.pop()
+                without_ring.add(channel)
+                on_path.discard(channel)
                 unvisited.pop()
             elif following in on_path:
                 return tuple(path[path.index(following) :])
-            elif following not in done:
+            elif following not in without_ring:
                 path.append(following)
                 on_path.add(following)
                 unvisited.append(iter(after(following)))

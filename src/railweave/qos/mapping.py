@@ -32,7 +32,7 @@ class MapChain(NamedTuple):
 
 
 def map_chain(classes: Sequence[TrafficClass]) -> MapChain:
-    """Return the maps of ``classes``; code points of no class go to the default class."""
+    """Return the maps of ``classes``; code points that no class names go to the default class."""
     default = next((traffic_class.priority for traffic_class in classes if traffic_class.is_default), 0)
     dscp_to_tc = [default] * DSCP_COUNT
     # Priority group 0 is the one that lossy classes share.

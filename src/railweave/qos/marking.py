@@ -39,9 +39,14 @@ def bandwidth_delay_bytes(speed_gbps: int, round_trip_us: int = ROUND_TRIP_US) -
 
 
 def ecn_thresholds(speed_gbps: int, limits: PauseLimits | None = None) -> Marking:
-    """Return the rule's thresholds for a port of ``speed_gbps`` (100G: 400 KB and 1.6 MB) on a chip with ``limits``."""
+    """Return the thresholds of the rule for a port of ``speed_gbps`` (100G: 400 KB and 1.6 MB).
+
+    On a chip with ``limits`` they are lowered, so that packets are marked before PFC pauses.
+    """
     start_bytes = speed_gbps * _START_BYTES_PER_GBPS
     if limits is not None:
+        # Half of the depths at which PFC pauses, where full marking comes at _FULL_TO_START times the start; and just
+        # below the conservative bound.
         bounds = (
             limits.all_bytes // 2,
             limits.lossy_all_bytes // 2,
@@ -59,7 +64,11 @@ def ecn_thresholds(speed_gbps: int, limits: PauseLimits | None = None) -> Markin
 def choose_marking(
     traffic_class: TrafficClass, speed_gbps: int, preset: MarkingPreset | None, plan: BufferPlan | None
 ) -> ChosenMarking:
-    """Return the thresholds of a class on ports of a speed: from the intent, the preset, the HWSKU, or the rule."""
+    """Return the thresholds of a class on ports of one speed, with their origin.
+
+    The first of these that has them counts: the intent, the preset, the HWSKU, the rule. Those of the HWSKU do not
+    count for lossy RDMA. ``plan`` is None if the switch's buffer is unknown; then the rule depends on the speed alone.
+    """
     if traffic_class.ecn is not None:
         path = f"traffic_classes[{traffic_class.name}].ecn"
         return ChosenMarking(_filled(traffic_class.ecn), f"thresholds as the intent states ({path})")
@@ -87,11 +96,12 @@ def _before_pauses(speed_gbps: int, limits: PauseLimits | None) -> ChosenMarking
     thresholds = ecn_thresholds(speed_gbps, limits)
     rule = _rule_text(speed_gbps)
     if limits is not None and thresholds != ecn_thresholds(speed_gbps):
-        rule += f", {_lowered(thresholds, limits)}"
+        rule += f", {_reason_to_lower(thresholds, limits)}"
     return ChosenMarking(thresholds, rule)
 
 
 def _rule_text(speed_gbps: int) -> str:
+    """Return the rule of the thresholds in words."""
     return f"100 KB for each 25 Gb/s of a {speed_gbps}G port, four times that for full marking (HPCC scaling of DCQCN)"
 
 
@@ -114,12 +124,13 @@ def _before_drops(speed_gbps: int, drops: DropLimits | None) -> ChosenMarking:
     return ChosenMarking(Marking(start_bytes, start_bytes * _FULL_TO_START, _PROBABILITY_PERCENT), rule)
 
 
-def _lowered(thresholds: Marking, limits: PauseLimits) -> str:
+def _reason_to_lower(thresholds: Marking, limits: PauseLimits) -> str:
     """Return in words why the chip needs lower thresholds than the port's speed alone gives."""
     start_kb = thresholds.minimum_bytes // _KB
-    bound = limits.conservative_bytes
-    if start_kb == (bound - 1) // _KB:
-        start = f"below {bound} bytes, at which PFC may pause one ingress port that feeds all egress ports"
+    conservative_bytes = limits.conservative_bytes
+    is_at_conservative_bound = start_kb == (conservative_bytes - 1) // _KB
+    if is_at_conservative_bound:
+        start = f"below {conservative_bytes} bytes, at which PFC may pause one ingress port that feeds all egress ports"
     else:
         start = (
             f"at no more than half of the {limits.all_bytes} bytes at which {limits.groups} congested priority groups"
@@ -132,7 +143,7 @@ def _lowered(thresholds: Marking, limits: PauseLimits) -> str:
 
 
 def _filled(marking: Marking) -> Marking:
-    """Return thresholds with the rule's probability if they have none."""
+    """Return thresholds; if they have no probability, with that of the rule."""
     if marking.probability_percent is None:
         return marking._replace(probability_percent=_PROBABILITY_PERCENT)
     return marking

@@ -13,8 +13,10 @@ from railweave.qos.scheduling import QueueShare, queue_shares
 
 
 class NicPath(NamedTuple):
-    """A path between two NICs: its cables in the order in which a packet takes them, and its switches, one fewer:
-    switch ``i`` joins cable ``i`` and cable ``i + 1``."""
+    """A path between two NICs: its cables and its switches, in the order in which a packet passes them.
+
+    There is one switch fewer: switch ``i`` joins cable ``i`` and cable ``i + 1``.
+    """
 
     links: tuple[Link, ...]
     switches: tuple[Switch, ...]
@@ -37,7 +39,7 @@ class Hop(NamedTuple):
 
 
 def longest_path(fabric: Fabric) -> NicPath | None:
-    """Return the path between two NICs that crosses most tiers, None if no two NICs share a network."""
+    """Return a path between two NICs over as many tiers as possible; None if no two NICs share a network."""
     first = next((link for link in fabric.links if link.is_access), None)
     if first is None:
         return None
@@ -52,7 +54,10 @@ def longest_path(fabric: Fabric) -> NicPath | None:
 def hops(
     fabric: Fabric, traffic_class: TrafficClass, path: NicPath, buffers: Iterable[SwitchBuffers]
 ) -> tuple[Hop, ...]:
-    """Return the switches on the path of a class; ``buffers`` are those of the fabric's switches (`qos.summary`)."""
+    """Return the switches on the path of a class, in the order in which its packets pass them.
+
+    ``buffers`` are those of the fabric's switches (`qos.summary`).
+    """
     buffers_of = {name: switch_buffers for switch_buffers in buffers for name in switch_buffers.devices}
     queue = next(share for share in queue_shares(fabric.policies.classes) if share.name == traffic_class.name)
     group = map_chain(fabric.policies.classes).tc_to_group[traffic_class.priority]
@@ -70,25 +75,26 @@ def hops(
 
 def _with_pauses(hop: Hop, buffers: SwitchBuffers, ingress: Link) -> Hop:
     """Return the hop of a lossless class with its headroom and the depth at which PFC pauses."""
-    headroom = next((room for room in buffers.headroom if _is_for(room, ingress)), None)
+    headroom = next((headroom for headroom in buffers.headroom if _is_for(headroom, ingress)), None)
     pause_bytes = min(buffers.pause_bytes.values(), default=None)
     return hop._replace(headroom=headroom, pause_bytes=pause_bytes)
 
 
 def _queue_marking(buffers: SwitchBuffers, traffic_class: TrafficClass, egress: Link) -> QueueMarking | None:
-    """Return the ECN thresholds of a class on the port of a link, None if the switch states none."""
+    """Return the ECN thresholds of a class on the port of a link; None if the switch has none for its speed."""
     for marking in buffers.marking:
         if marking.traffic_class == traffic_class.name and marking.speed_gbps == egress.speed_gbps:
             return marking
     return None
 
 
-def _is_for(room: GroupHeadroom, link: Link) -> bool:
-    return room.speed_gbps == link.speed_gbps and room.length_m == link.length_m
+def _is_for(headroom: GroupHeadroom, link: Link) -> bool:
+    """Tell whether a headroom is that of ports with the speed and the length of a link."""
+    return headroom.speed_gbps == link.speed_gbps and headroom.length_m == link.length_m
 
 
 def ends(fabric: Fabric, path: NicPath) -> tuple[tuple[Host, HostPort], tuple[Host, HostPort]]:
-    """Return the nodes at both ends with the ports of their NICs."""
+    """Return the node and the port of its NIC at each of the two ends of a path."""
     return _nic_of(fabric, path.links[0]), _nic_of(fabric, path.links[-1])
 
 
@@ -98,8 +104,10 @@ def _nic_of(fabric: Fabric, link: Link) -> tuple[Host, HostPort]:
 
 
 def _end_leaves(fabric: Fabric, start: Switch, node: str) -> Iterator[Switch]:
-    """Yield the switches with nodes other than ``node`` in the network of ``start``: those of other pods first, then
-    those of other stripes."""
+    """Yield the other leaves in the network of ``start`` that have nodes other than ``node``.
+
+    Leaves of other pods come first, then those of other stripes: the paths to them are the longest.
+    """
     candidates: list[Switch] = []
     for leaf in fabric.tier_switches[0]:
         if leaf.name == start.name or fabric.network_of(leaf) != fabric.network_of(start):
@@ -110,7 +118,10 @@ def _end_leaves(fabric: Fabric, start: Switch, node: str) -> Iterator[Switch]:
 
 
 def _path_to(fabric: Fabric, first: Link, start: Switch, end: Switch) -> NicPath | None:
-    """Return a path from the node of ``first`` to a node of the leaf ``end``, None if they are not connected."""
+    """Return a path from the node of the link ``first``, which ends at the leaf ``start``, to a node of ``end``.
+
+    None if the leaves are not connected.
+    """
     last = next(link for link in fabric.downlinks_of[end.name] if link.is_access and link.lower != first.lower)
     for up in fabric.uplinks_of[start.name]:
         spine = up.upper
@@ -141,7 +152,7 @@ def _downlink(fabric: Fabric, upper: str, lower: str) -> Link | None:
 
 
 def _path_within(fabric: Fabric, first: Link, leaf: Switch) -> NicPath | None:
-    """Return the path between two nodes of one leaf, None if it has only one."""
+    """Return the path between the node of ``first`` and another node of the same leaf; None if there is no other."""
     for link in fabric.downlinks_of[leaf.name]:
         if link.is_access and link.lower != first.lower:
             return NicPath((first, link), (leaf,))

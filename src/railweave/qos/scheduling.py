@@ -19,9 +19,11 @@ def is_light(traffic_class: TrafficClass) -> bool:
 
 
 class QueueShare(NamedTuple):
-    """The egress queue of the class ``name``. ``weight`` is the percentage of the bandwidth that strict queues leave, 0
-    for a strict queue; ``marks``: ECN marks its packets; ``limit_percent`` is its limit in percent of the port's rate,
-    0 without a limit."""
+    """The egress queue of the class ``name``.
+
+    ``weight`` is its percentage of the bandwidth that strict queues leave, 0 for a strict queue. ``limit_percent`` is
+    its limit in percent of the port's rate, 0 without a limit. ``marks`` tells that ECN marks its packets.
+    """
 
     queue: int
     name: str
@@ -32,7 +34,7 @@ class QueueShare(NamedTuple):
     marks: bool = False
 
     def limit_bytes_per_second(self, speed_gbps: int) -> int:
-        """Return its limit on a port of a speed, in bytes per second."""
+        """Return the limit of the queue on a port of this speed, in bytes per second."""
         return speed_gbps * 1_000_000_000 // 8 * self.limit_percent // 100
 
 
@@ -56,8 +58,10 @@ class KeptShare(NamedTuple):
 
 
 def kept_share(shares: Iterable[QueueShare], queue: int) -> KeptShare | None:
-    """Return what a queue keeps while the others burst; None for a strict queue, and behind strict queues without a
-    limit, which may take all (check Q-6)."""
+    """Return what a queue keeps of a port while all others burst.
+
+    None for a strict queue, and if a strict queue without a limit may take all (check Q-6).
+    """
     own: QueueShare | None = None
     strict_percent = 0
     total_weight = 0
@@ -74,12 +78,13 @@ def kept_share(shares: Iterable[QueueShare], queue: int) -> KeptShare | None:
 
 
 def queue_shares(classes: Iterable[TrafficClass]) -> tuple[QueueShare, ...]:
-    """Return the queues in use, ascending; every class has a queue of its own (check Q-1)."""
+    """Return the queues of ``classes`` in ascending order; every class has a queue of its own (check Q-1)."""
     shares = [_share(traffic_class) for traffic_class in classes]
     return tuple(sorted(shares, key=lambda share: share.queue))
 
 
 def _share(traffic_class: TrafficClass) -> QueueShare:
+    """Return the queue of a class."""
     weight = 0
     limit_percent = 0
     if not traffic_class.strict:

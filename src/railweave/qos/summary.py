@@ -50,6 +50,7 @@ def switch_buffers(fabric: Fabric) -> tuple[SwitchBuffers, ...]:
 
 
 def _ports_in_use(fabric: Fabric, switch: Switch) -> _PortsInUse:
+    """Return what decides on the buffers of a switch."""
     counts = Counter((link.speed_gbps, link.length_m) for link in fabric.links_of[switch.name])
     cabled = [_CabledPorts(speed_gbps, length_m, ports) for (speed_gbps, length_m), ports in counts.items()]
     return _PortsInUse(id(switch.panel), switch.tier.level, tuple(sorted(cabled)))

@@ -5,6 +5,8 @@ watchdog polls all ports in one round. They follow from the panel, never from th
 them alone.
 """
 
+from math import ceil
+
 from railweave.fabric.policy import WatchdogPolicy
 
 _STEP_MS = 200
@@ -17,12 +19,13 @@ _NOTHING_STATED = WatchdogPolicy()
 
 
 def watchdog(port_count: int, stated: WatchdogPolicy = _NOTHING_STATED) -> WatchdogPolicy:
-    """Return the watchdog of a switch with ``port_count`` fabric ports, every time set; ``stated`` times override the
-    rule.
+    """Return the watchdog of a switch with ``port_count`` fabric ports, with every time set.
 
-    The poll never exceeds a stated detection or restoration time (sonic-pfcwd.yang).
+    Times of ``stated`` override the rule. The polling interval never exceeds a detection or restoration time, as
+    sonic-pfcwd.yang requires, unless it is stated.
     """
-    times_ms = _STEP_MS * max(1, (port_count - 1) // _PORTS_PER_STEP + 1)
+    steps = max(1, ceil(port_count / _PORTS_PER_STEP))
+    times_ms = _STEP_MS * steps
     detection_ms = stated.detection_ms or min(times_ms, _DETECTION_LIMIT_MS)
     restoration_ms = stated.restoration_ms or detection_ms
     poll_ms = stated.poll_ms or min(times_ms, _POLL_LIMIT_MS, detection_ms, restoration_ms)
@@ -30,7 +33,7 @@ def watchdog(port_count: int, stated: WatchdogPolicy = _NOTHING_STATED) -> Watch
 
 
 def detection_rule(port_count: int, stated: WatchdogPolicy) -> str:
-    """Return in words what gives the detection time of such a switch."""
+    """Return in words what the detection time of a switch with ``port_count`` fabric ports follows from."""
     if stated.detection_ms:
         return "pfc_watchdog.detection_ms"
     return f"{_STEP_MS} ms for each {_PORTS_PER_STEP} of {port_count} ports, as `pfcwd start_default` sets it"

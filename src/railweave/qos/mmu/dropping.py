@@ -22,7 +22,7 @@ class Room(NamedTuple):
     slices: BufferSlices
 
     def with_full(self, users: int, rival_alpha: float = 0) -> int:
-        """Return the bytes that each of ``users`` full ones holds, all of them in one slice.
+        """Return the bytes that each of ``users`` holds if all of them are full, in one slice.
 
         ``rival_alpha`` is the sum of the alphas of other full users of the pool.
         """
@@ -62,23 +62,29 @@ class DropLimits(NamedTuple):
 
     @property
     def beside_bytes(self) -> int:
-        """Return the depth at which it drops while the queues of the other lossy classes on its port are full too."""
+        """Return the depth at which a queue drops while those of the other lossy classes on its port are full too."""
         return self._depth(1 + self.others)
 
     @property
     def all_bytes(self) -> int:
-        """Return the depth at which it drops while every queue of lossy RDMA and every lossless group of all ports is
-        full."""
+        """Return the depth at which a queue drops in the worst case.
+
+        Then every queue of lossy RDMA, and every lossless group, of all ports is full.
+        """
         queue_bytes = self._depth(self.queue.slices.feeding(self.ports) * self.classes)
         return min(queue_bytes, self.group.with_full(1, self.lossless_alpha))
 
     def _depth(self, queues: int) -> int:
+        """Return the depth at which a queue drops while so many queues are full, itself included."""
         return min(self.alone_bytes, self.queue.with_full(queues))
 
 
 class Rivals(NamedTuple):
-    """What else fills the buffer beside lossy RDMA: other lossy classes, and the lossless groups of all ports with the
-    sum of their alphas."""
+    """What else fills the buffer beside lossy RDMA.
+
+    ``lossy_classes`` are other lossy classes, and ``lossless_alpha`` is the sum of the alphas of the lossless groups of
+    all ports.
+    """
 
     lossy_classes: int
     lossless_alpha: float
@@ -87,12 +93,16 @@ class Rivals(NamedTuple):
 def drop_limits(
     buffers: Buffers, pools: Iterable[BufferPool], *, ports: int, classes: int, rivals: Rivals
 ) -> DropLimits | None:
-    """Return where queues of lossy RDMA drop with ``pools``; None where a pool has no size."""
+    """Return the depths at which queues of lossy RDMA drop with ``pools``; None if a pool that they use has no size.
+
+    ``ports`` is the number of ports of the switch, ``classes`` that of classes of lossy RDMA.
+    """
     sizes = {pool.name: pool.size_bytes for pool in pools}
     queue = _room(buffers, buffers.lossy_queue, sizes)
     group = _room(buffers, buffers.lossy_group, sizes)
     if queue is None or group is None:
         return None
+    # Lossless groups compete with lossy ones only in a pool that both use.
     lossless_alpha = rivals.lossless_alpha if group.profile.pool == INGRESS_LOSSLESS else 0
     return DropLimits(
         queue=queue,
@@ -105,6 +115,7 @@ def drop_limits(
 
 
 def _room(buffers: Buffers, name: str, sizes: Mapping[str, int | None]) -> Room | None:
+    """Return what the users of a profile may hold of its pool; None if that has no size. ``sizes`` are by pool."""
     profile = next(profile for profile in buffers.profiles if profile.name == name)
     pool_bytes = sizes.get(profile.pool)
     if not pool_bytes:

@@ -114,7 +114,10 @@ def buffer_model(buffers: Buffers, sonic: SonicPolicy) -> BufferModel:
 
 
 def headroom(buffers: Buffers, sonic: SonicPolicy, port: PortMedium) -> Headroom | NoHeadroom:
-    """Return the headroom of a lossless group on ``port`` under a release and buffer model, or why it is unknown."""
+    """Return the headroom of a lossless group on ``port``, or why it is unknown.
+
+    It depends on the release and the buffer model of ``sonic``.
+    """
     if buffer_model(buffers, sonic) is BufferModel.DYNAMIC:
         if buffers.chip is None:
             return NoHeadroom(
@@ -126,21 +129,24 @@ def headroom(buffers: Buffers, sonic: SonicPolicy, port: PortMedium) -> Headroom
 
 
 def published_headroom(buffers: Buffers, port: PortMedium) -> Headroom | NoHeadroom:
-    """Return the published row for the port's speed and length, otherwise that of the next longer cable."""
+    """Return the headroom that the vendor publishes for the port's speed and cable, or why it is unknown.
+
+    If no row has the length of the cable, that of the next longer one counts.
+    """
     rows = [row for row in buffers.pg_profiles if row.speed_gbps == port.speed_gbps]
     rows.sort(key=lambda row: row.cable_m)
     for row in rows:
         if row.cable_m >= port.length_m:
-            return _of_row(row, buffers.source, port.length_m)
-    return _unknown(buffers, port, rows)
+            return _headroom_of_row(row, buffers.source, port.length_m)
+    return _not_published(buffers, port, rows)
 
 
-def _of_row(row: PgProfile, source: str, length_m: int) -> Headroom:
+def _headroom_of_row(row: PgProfile, source: str, length_m: int) -> Headroom:
     """Return the headroom of a published row for a cable of ``length_m``, which may be shorter than that of the row."""
     speed = format_speed(row.speed_gbps)
-    longer = ""
+    length_note = ""
     if row.cable_m != length_m:
-        longer = f", the next length to {length_m} m"
+        length_note = f", the next length to {length_m} m"
     return Headroom(
         size_bytes=row.size_bytes,
         xon_bytes=row.xon_bytes,
@@ -149,14 +155,15 @@ def _of_row(row: PgProfile, source: str, length_m: int) -> Headroom:
         dynamic_th=row.dynamic_th,
         row_m=row.cable_m,
         formula=(
-            f"xoff {row.xoff_bytes} bytes as published for {speed} and {row.cable_m} m{longer} ({source},"
+            f"xoff {row.xoff_bytes} bytes as published for {speed} and {row.cable_m} m{length_note} ({source},"
             f" pg_profile_lookup.ini); {round_trip_bytes(row.speed_gbps, row.cable_m):.0f} of them are on the cable,"
             f" both ways: 2 x {row.cable_m} m x {speed} / (8 x 198 m/us); the group itself keeps {row.size_bytes} bytes"
         ),
     )
 
 
-def _unknown(buffers: Buffers, port: PortMedium, rows: Sequence[PgProfile]) -> NoHeadroom:
+def _not_published(buffers: Buffers, port: PortMedium, rows: Sequence[PgProfile]) -> NoHeadroom:
+    """Return why no headroom is published for a port; ``rows`` are those of its speed, by cable length."""
     speed = format_speed(port.speed_gbps)
     if rows:
         lengths = ", ".join(f"{row.cable_m} m" for row in rows)
@@ -187,7 +194,8 @@ def spectrum_headroom(chip: HeadroomChip, port: PortMedium, variant: Variant) ->
     arriving = mtu_bytes + cable_bytes + chip.mac_phy_bytes + peer_bytes + tile_bytes
     xoff = _whole_kib(LOSSLESS_MTU_BYTES + arriving * occupancy)
     compensation = ""
-    if variant.compensates and xoff + _COMPENSATION_BYTES < _whole_kib(LOSSLESS_MTU_BYTES + arriving * worst):
+    worst_xoff = _whole_kib(LOSSLESS_MTU_BYTES + arriving * worst)
+    if variant.compensates and xoff + _COMPENSATION_BYTES < worst_xoff:
         xoff += _COMPENSATION_BYTES
         compensation = f" + {_COMPENSATION_BYTES}"
     xon, xon_formula = _xon(chip, port, variant)
@@ -214,7 +222,7 @@ def spectrum_headroom(chip: HeadroomChip, port: PortMedium, variant: Variant) ->
 
 
 def _xon(chip: HeadroomChip, port: PortMedium, variant: Variant) -> tuple[int, str]:
-    """Return the xon in bytes, and its formula in words."""
+    """Return the xon of a port in bytes, and its formula in words."""
     if port.lanes != _WIDE_LANES:
         return _KIB * chip.pipeline_kib, f"{chip.pipeline_kib} KiB"
     if variant.is_first:
@@ -223,8 +231,10 @@ def _xon(chip: HeadroomChip, port: PortMedium, variant: Variant) -> tuple[int, s
 
 
 def nic_headroom_bytes(speed_gbps: int, length_m: int, mtu_bytes: int) -> int:
-    """Return the bytes that a NIC still receives after it has decided to pause its switch (IEEE 802.1Q annex on the
-    headroom of PFC). A NIC's buffer stores frames without padding."""
+    """Return the bytes that a NIC still receives after it has decided to pause its switch.
+
+    The sum is that of IEEE 802.1Q's annex on the headroom of PFC. A NIC's buffer stores frames without padding.
+    """
     # The pause frame waits for one frame of the NIC, and the switch completes the frame that it has begun.
     frames_bytes = 2 * mtu_bytes
     cable_bytes = round_trip_bytes(speed_gbps, length_m)
@@ -232,7 +242,7 @@ def nic_headroom_bytes(speed_gbps: int, length_m: int, mtu_bytes: int) -> int:
 
 
 def worst_factor(cell_bytes: int, *, rounds: bool) -> float:
-    """Return the greatest ratio of buffer to bytes of a packet (f)."""
+    """Return the greatest ratio of buffer to bytes of a packet (f); ``rounds`` tells to round it up."""
     if cell_bytes > 128:
         # A packet of 64 bytes, the smallest, takes a whole cell.
         factor = cell_bytes / 64
@@ -247,7 +257,11 @@ def worst_factor(cell_bytes: int, *, rounds: bool) -> float:
 def occupancy_factor(
     worst: float, small_packet_percent: int, lossless_mtu_bytes: int, *, by_bytes: bool = False
 ) -> float:
-    """Return the ratio of buffer to bytes for mixed traffic (occ); the percentage is that of packets, or of bytes."""
+    """Return the ratio of buffer to bytes for mixed traffic (occ).
+
+    ``worst`` is the ratio of the worst packet (f). ``small_packet_percent`` is the percentage of packets with 64 bytes,
+    or with ``by_bytes`` the percentage of bytes in them.
+    """
     share: float = small_packet_percent
     if not by_bytes:
         mean_bytes = (small_packet_percent * 64 + (100 - small_packet_percent) * lossless_mtu_bytes) / 100
@@ -261,8 +275,10 @@ def round_trip_bytes(speed_gbps: int, length_m: int) -> float:
 
 
 def peer_response_bytes(speed_gbps: int) -> int:
-    """Return the bytes that a peer may still send before it obeys a pause frame (IEEE 802.3, 31B.3.7); a speed that is
-    not in the table counts as the next faster one."""
+    """Return the bytes that a peer may still send before it obeys a pause frame (IEEE 802.3, 31B.3.7).
+
+    A speed that is not in the table counts as the next faster one, and above the table as the fastest.
+    """
     speeds = [speed for speed in _PEER_QUANTA if speed >= speed_gbps] or [max(_PEER_QUANTA)]
     return _PEER_QUANTA[min(speeds)] * _QUANTUM_BYTES
 

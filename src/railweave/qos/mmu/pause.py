@@ -10,6 +10,7 @@ Broadcom's Tomahawk chips divide the buffer into slices with pools and threshold
 the groups of its slice for that slice's part. The worst case counts: as many congested ports as fit share one slice.
 """
 
+from math import ceil
 from typing import NamedTuple
 
 from railweave.fabric.buffers import BufferSlices
@@ -65,8 +66,10 @@ class PauseLimits(NamedTuple):
         return self.congested_bytes(self.groups, self.lossy_bytes)
 
     def congested_bytes(self, groups: int, taken_bytes: int = 0) -> int:
-        """Return the bytes at which each of ``groups`` congested groups pauses, with as many of them in one slice as
-        fit and ``taken_bytes`` of it used otherwise."""
+        """Return the bytes at which each of ``groups`` congested groups pauses.
+
+        As many of them as fit share one slice, of which ``taken_bytes`` are used otherwise.
+        """
         together = min(groups, self.slices.feeding(self.ports) * self.lossless_classes)
         free_bytes = self.slices.share(self.shared_bytes) - taken_bytes
         return round(self.alpha * free_bytes / (1 + self.alpha * together))
@@ -75,14 +78,16 @@ class PauseLimits(NamedTuple):
     def conservative_bytes(self) -> int:
         """Return the bound below which marking starts in time even if one ingress port feeds all egress ports."""
         # Egress ports whose packets from this ingress port are in one slice.
-        fed = -(-self.ports // self.slices.of_port)
+        fed_ports = ceil(self.ports / self.slices.of_port)
         shared_bytes = self.slices.share(self.shared_bytes)
-        return round(self.alpha * shared_bytes / (fed * (1 + self.alpha * self.lossless_classes)))
+        return round(self.alpha * shared_bytes / (fed_ports * (1 + self.alpha * self.lossless_classes)))
 
     @property
     def patterns(self) -> tuple[tuple[str, int], ...]:
-        """Return traffic patterns with the depth of a queue at which PFC pauses its senders. Except for the incast one
-        port feeds each congested queue, so the queue is as short as it can be at the pause."""
+        """Return traffic patterns in words, each with the depth of a queue at which PFC pauses its senders.
+
+        Except for the incast, one port feeds each congested queue, so that it is as short as it can be at the pause.
+        """
         several = max(2, self.ports // 4)
         depths = [
             ("one congested port", self.single_bytes),
@@ -101,7 +106,7 @@ def mark_percent(marking: Marking, depth_bytes: int) -> float:
         return 100.0
     if depth_bytes <= marking.minimum_bytes:
         return 0.0
-    # Linear up to the configured probability, above the maximum every packet (WRED).
+    # WRED: the probability rises linearly between the thresholds.
     above_bytes = depth_bytes - marking.minimum_bytes
     range_bytes = marking.maximum_bytes - marking.minimum_bytes
     return (marking.probability_percent or 0) * above_bytes / range_bytes
@@ -135,51 +140,51 @@ def broken_rules(marking: Marking, limits: PauseLimits) -> tuple[MarkingRule, ..
 
 
 def marking_rules(marking: Marking, limits: PauseLimits) -> tuple[MarkingRule, ...]:
-    """Return the rules of "ECN before PFC" for one queue."""
-    low = marking.minimum_bytes
-    high = marking.maximum_bytes
+    """Return the rules of "ECN before PFC" for a queue with this marking, E-1 to E-6 in order."""
+    start_bytes = marking.minimum_bytes
+    full_bytes = marking.maximum_bytes
     formula = f"alpha {limits.alpha:g}, {limits.buffer}"
     return (
-        _range_rule(low, high, limits.queue_bytes),
+        _range_rule(start_bytes, full_bytes, limits.queue_bytes),
         MarkingRule(
             "E-2",
-            low < limits.single_bytes,
-            f"marking starts at {low} bytes, a single congested priority group pauses at {limits.single_bytes}"
+            start_bytes < limits.single_bytes,
+            f"marking starts at {start_bytes} bytes, a single congested priority group pauses at {limits.single_bytes}"
             f" ({formula})",
         ),
         MarkingRule(
             "E-3",
-            high <= limits.single_bytes,
-            f"all is marked from {high} bytes, a single congested priority group pauses at {limits.single_bytes}"
+            full_bytes <= limits.single_bytes,
+            f"all is marked from {full_bytes} bytes, a single congested priority group pauses at {limits.single_bytes}"
             f" ({formula})",
         ),
         MarkingRule(
             "E-4",
-            low < limits.all_bytes,
-            f"marking starts at {low} bytes, each of {limits.groups} congested priority groups pauses at"
+            start_bytes < limits.all_bytes,
+            f"marking starts at {start_bytes} bytes, each of {limits.groups} congested priority groups pauses at"
             f" {limits.all_bytes} ({formula})",
         ),
         MarkingRule(
             "E-5",
-            low < limits.conservative_bytes,
-            f"marking starts at {low} bytes, the conservative bound is {limits.conservative_bytes}"
+            start_bytes < limits.conservative_bytes,
+            f"marking starts at {start_bytes} bytes, the conservative bound is {limits.conservative_bytes}"
             f" ({formula}, {limits.ports} ports)",
         ),
         MarkingRule(
             "E-6",
-            not limits.lossy_bytes or low < limits.lossy_all_bytes,
-            f"marking starts at {low} bytes, each of {limits.groups} congested priority groups pauses at"
+            not limits.lossy_bytes or start_bytes < limits.lossy_all_bytes,
+            f"marking starts at {start_bytes} bytes, each of {limits.groups} congested priority groups pauses at"
             f" {limits.lossy_all_bytes} while one lossy queue holds {limits.lossy_bytes} bytes of the shared buffer"
             f" ({formula})",
         ),
     )
 
 
-def _range_rule(low: int, high: int, queue_bytes: int | None) -> MarkingRule:
-    """Return the rule that a queue marks from ``low`` to ``high`` bytes, both within what it can hold."""
-    holds = low < high
-    numbers = f"marking from {low} to {high} bytes: the first must be below the last"
+def _range_rule(start_bytes: int, full_bytes: int, queue_bytes: int | None) -> MarkingRule:
+    """Return the rule that a queue marks from ``start_bytes`` to ``full_bytes`` bytes, both within what it can hold."""
+    holds = start_bytes < full_bytes
+    numbers = f"marking from {start_bytes} to {full_bytes} bytes: the first must be below the last"
     if queue_bytes is not None:
-        holds = holds and high <= queue_bytes
+        holds = holds and full_bytes <= queue_bytes
         numbers += f", the last within the queue's {queue_bytes} bytes"
     return MarkingRule("E-1", holds, numbers)

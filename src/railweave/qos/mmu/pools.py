@@ -14,6 +14,7 @@ sonic-net/sonic-buildimage device/*/*/*/buffers_defaults_t0.j2 and _t1.j2.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
+from math import ceil
 from typing import NamedTuple
 
 from railweave.fabric.buffers import BufferPool, Buffers, Division, HeadroomChip
@@ -34,8 +35,10 @@ _WIDE_LANES = 8
 
 
 class PortUse(NamedTuple):
-    """A number of equal ports in use: the lanes of each, the headroom of a lossless group, and how many such groups
-    a port has; None: one for each lossless class."""
+    """A number of equal ports in use, with the lanes of each and the headroom of a lossless group.
+
+    ``groups`` is the number of lossless groups of a port, None for one for each lossless class.
+    """
 
     ports: int
     lanes: int
@@ -44,8 +47,10 @@ class PortUse(NamedTuple):
 
 
 class Queues(NamedTuple):
-    """The numbers of lossless and lossy queues of a port; it has as many lossless priority groups as lossless queues,
-    and one lossy group."""
+    """The numbers of lossless and lossy queues of a port.
+
+    A port has as many lossless priority groups as lossless queues, and one lossy group.
+    """
 
     lossless: int
     lossy: int
@@ -54,7 +59,7 @@ class Queues(NamedTuple):
 def divide(
     buffers: Buffers, model: BufferModel, pools: Iterable[BufferPool], queues: Queues, uses: Iterable[PortUse]
 ) -> Division:
-    """Return how the switch divides its buffer between ``pools`` with the ports in use."""
+    """Return how a switch divides its buffer between ``pools``, with ports in use as ``uses`` states."""
     pools = tuple(pools)
     uses = tuple(uses)
     pool_of = {pool.name: pool for pool in pools}
@@ -94,8 +99,10 @@ def divide(
 def _divide_with_shared_headroom(
     pools: tuple[BufferPool, ...], headroom_bytes: int, size_bytes: int, xoff_bytes: int
 ) -> Division:
-    """Return the division of Broadcom's chips: all groups share ``xoff_bytes`` of the lossless pool as headroom, of
-    which each takes its xoff."""
+    """Return the division of Broadcom's chips, where all groups share a part of the lossless pool as headroom.
+
+    ``size_bytes`` is the size of that pool, ``xoff_bytes`` is the part, and ``headroom_bytes`` what the groups need.
+    """
     return Division(
         pools=pools,
         reserved={},
@@ -108,6 +115,7 @@ def _divide_with_shared_headroom(
 
 
 def _ingress_bytes(pools: Iterable[BufferPool]) -> int:
+    """Return the size of all ingress pools together."""
     return sum(pool.size_bytes or 0 for pool in pools if pool.type == "ingress")
 
 
@@ -120,7 +128,7 @@ def _divide_dynamically(
     pool_bytes = chip_bytes - headroom_bytes - reserved_bytes
     has_one_ingress_pool = sum(pool.type == "ingress" for pool in pools) == 1
     if not has_one_ingress_pool:
-        pool_bytes = -(-pool_bytes // 2)
+        pool_bytes = ceil(pool_bytes / 2)
         shared += ", one half of it"
     pool_bytes = max(0, pool_bytes)
     sized = []
@@ -143,7 +151,7 @@ def _divide_dynamically(
 
 
 def _lossless_groups(queues: Queues, uses: Iterable[PortUse]) -> Iterator[tuple[int, Headroom]]:
-    """Yield the number of lossless groups of equal ports with their headroom, for ports whose headroom is known."""
+    """Yield the number of lossless groups of equal ports, and the headroom of each; only if that is known."""
     for use in uses:
         groups = use.groups
         if groups is None:
