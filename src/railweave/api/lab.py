@@ -122,7 +122,7 @@ def up(project: Project, *, environ: Mapping[str, str] | None = None, wait: floa
     A lab that runs gets the nodes and cables that it lacks, and nothing that runs is touched or removed. Nodes that run
     in the lab of another fabric of the intent are cabled there, and have both fabrics; so start the lab that most nodes
     are in first. ``wait`` is how many seconds the switches may take to boot, by default 120, of virtual machines 900.
-    Raises as `render` does, and ContainerlabError, with nothing left running that this call started.
+    Raises as `render` does, and ContainerlabError; whatever this call started is stopped then.
     """
     if environ is None:
         environ = os.environ

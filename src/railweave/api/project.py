@@ -42,7 +42,8 @@ def open_project(
     The default is the intent that RAILWEAVE_INTENT names, else the only file in ``intent/``; ``fabric`` names one of
     its fabrics where it has several. Targets (``inventory/``), templates and state (``.railweave/``) are those of the
     working directory. ``operator`` receives progress and confirms changes of devices. The project's own models
-    (``catalog/``) are in use from here on. Raises UsageError that lists the candidates.
+    (``catalog/``) are in use from here on. Raises UsageError if there is no intent, or with their names if there are
+    several.
     """
     # Before an intent is read: it may name a model of the project.
     use_own_models()

@@ -75,7 +75,7 @@ def _settled(fabric: LiveFabric, rollout: Rollout | None, names: Set[str]) -> Se
 def _verify_with_counters(
     fabric: LiveFabric, devices: Set[str], settled: Set[str], wait_s: float, clock: Clock
 ) -> "VerifyResult":
-    """Verify ``devices``, by default all switches, and judge what they counted meanwhile."""
+    """Verify ``devices``, all switches if it is empty, and judge what they counted meanwhile."""
     # Late: the rules of health take long to import.
     from railweave.api.error_watch import ErrorWatch
 

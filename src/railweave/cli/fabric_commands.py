@@ -267,7 +267,7 @@ def rollback(
 
     if last and rollout:
         raise UsageError("--last selects the rollout: omit its name")
-    # Names and addresses of before are those that the operator asks for.
+    # Asking for a rollback is consent to the earlier names and addresses.
     options = api.DeployOptions(
         provision=provision, renumber=True, skip_unreachable=skip_unreachable, max_failures=max_failures
     )

@@ -123,7 +123,7 @@ def _view(rendered: "RenderedLab", *, running: bool) -> str:
 
 
 def _growth_lines(growth: "LabGrowth") -> list[str]:
-    """Return what was added to a lab that ran already."""
+    """Return what was added to a lab that was running, and what is running there but no longer in the intent."""
     if growth.document is None:
         lines = ["it is running with everything that the intent has: nothing was started"]
     else:

@@ -129,10 +129,11 @@ def main(arguments: Sequence[str]) -> int:
     # Tests run several commands in one process: the secrets of one mask nothing in the output of the next.
     forget_resolved()
     try:
-        # click alone would exit with statuses of its own, such as 2 for wrong usage.
-        status = _narrowed(arguments)(list(arguments), standalone_mode=False)
+        run_command = _narrowed(arguments)
+        # In its standalone mode click would exit with statuses of its own, such as 2 for wrong usage.
+        status = run_command(list(arguments), standalone_mode=False)
         if status == EXIT_INTERRUPTED:
-            # typer makes this status of a KeyboardInterrupt, without a word.
+            # typer turns a KeyboardInterrupt into this status, and prints nothing.
             print("interrupted", file=sys.stderr)
         # Here rather than at exit, where nobody could handle that the reader has closed the pipe.
         sys.stdout.flush()

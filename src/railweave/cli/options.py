@@ -137,6 +137,7 @@ class IntentCommand(TyperCommand):
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         """Read an argument that names a YAML file as the intent."""
+        # click parses a line that a shell completes in this way.
         if ctx.resilient_parsing:
             args = self._without_open_option(args)
         # A command whose own argument is an intent, or a revision of one, reads that argument itself.
@@ -164,9 +165,10 @@ class IntentCommand(TyperCommand):
         return args
 
     def invoke(self, ctx: Any) -> Any:
-        """Run the command; the commands that it suggests name the intent and the target that it was given."""
+        """Run the command so that the commands that it suggests name the intent and the target that it was given."""
         self._choose_fabric(ctx)
         intent = str(ctx.params.get("option") or ctx.params.get("intent") or "")
+        # The argument `intent` may also be a plan or a rollout.
         if not names_intent(intent):
             intent = ""
         with commands_name(intent, ctx.params.get("target") or ""):

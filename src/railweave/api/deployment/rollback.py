@@ -117,7 +117,11 @@ def _checked_order(fabric: LiveFabric, rollout: str, order: Path | None) -> _Che
 def resume_rollback(
     project: Project, fabric: LiveFabric, rollback: Rollout, options: DeployOptions, signer: str
 ) -> DeployResult | None:
-    """Resume a rollback that was not finished, ordered by ``signer``; raises RefusedError if that is impossible."""
+    """Resume a rollback that was not finished and that ``signer`` ordered; None if the operator declined.
+
+    Raises RefusedError if that is impossible.
+    """
+    # The intent that the rollback began with, whatever the command names.
     project = replace(project, intent=Path(rollback.metadata.intent))
     with closing(reopened(rollback, project)) as journal, fabric.connected():
         revert_unconfirmed(fabric, rollback, journal)

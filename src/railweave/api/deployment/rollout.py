@@ -136,7 +136,10 @@ def agree(
 
 
 def carry_out(project: Project, fabric: LiveFabric, agreed: AgreedPlan, options: DeployOptions) -> DeployResult:
-    """Roll out a plan that was agreed to; a switch refuses what was planned for another state of it."""
+    """Roll out a plan that was agreed to, record it in the audit log, and return the result.
+
+    A switch refuses its changes if its state is not the one that they were planned for.
+    """
     with (
         report_ended_state(project, fabric),
         audited(agreed.command, agreed.plan, signed_by=agreed.signer) as record,
@@ -182,10 +185,10 @@ def report_ended_state(project: Project, fabric: LiveFabric) -> Iterator[None]:
     except KeyboardInterrupt:
         rollout = newest_unfinished(journal_folder(), fabric.designed.fabric.name, fabric.target.name)
         if rollout is not None:
+            committed = f"{len(rollout.names('new'))} of {counted(len(rollout.devices), 'device')} committed"
             changing = [name for name, record in rollout.devices.items() if record.in_doubt]
             project.operator.tell(
-                f"rollout {rollout.name} was ended at once: {len(rollout.names('new'))} of "
-                f"{counted(len(rollout.devices), 'device')} committed; changing {compact(changing) or 'no device'}. "
+                f"rollout {rollout.name} was ended at once: {committed}; changing {compact(changing) or 'no device'}. "
                 "A switch with an unconfirmed commit rolls it back by itself within "
                 f"{fabric.target.rollout.revert_in_s} s. {_ways_on(rollout, 'the rollout')}"
             )

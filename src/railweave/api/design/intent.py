@@ -93,8 +93,10 @@ def load_countable(path: Path) -> Designed:
 
 
 def load_configurable(path: Path) -> Designed:
-    """Return the designed fabric of the intent at ``path``, to configure it; raises RefusedError with every error, and
-    where switches can only be sized."""
+    """Return the designed fabric of the intent at ``path``, to configure it.
+
+    Raises RefusedError with every error, or if its switches can only be sized.
+    """
     designed = load_designed(path)
     obstacles = _obstacles(designed.diagnostics)
     if obstacles:

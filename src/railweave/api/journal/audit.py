@@ -42,10 +42,11 @@ def audit_file() -> Path:
 
 
 def audit(file: Path | None = None, *, head: str = "") -> AuditLog:
-    """Return the entries of the log, oldest first, and whether its chain is whole; none without a log.
+    """Return the entries of the log, oldest first, and whether its chain is whole; no entries if there is no log.
 
-    ``head`` is the digest of a last line that was kept elsewhere: without it nobody sees that lines are missing at the
-    end. Raises RailweaveError if the log cannot be read.
+    ``file`` is by default the log of the project, which may be in a store. ``head`` is the digest of a line that was
+    kept elsewhere: without it nobody sees that lines are missing at the end. Raises RailweaveError if the log cannot be
+    read.
     """
     shared: SharedJournals | None = None
     if file is None:

@@ -37,7 +37,10 @@ def status(project: Project, target: str) -> FabricStatus:
 
 
 def _unfinished(folder: Path, fabric: str, target: str) -> Iterator[Rollout]:
-    """Yield the rollouts that are not finished, newest first, back to the newest finished one."""
+    """Yield the rollouts that are not finished, newest first, back to the newest finished one.
+
+    Rollouts that stopped before their first device are left out: there is nothing to resume.
+    """
     for rollout in rollouts(folder, fabric, target):
         if rollout.alive:
             yield rollout

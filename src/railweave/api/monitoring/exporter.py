@@ -205,7 +205,7 @@ class Exporter:
         folder = journal_folder()
         fabric = self._live.designed.fabric.name
         written = last_written(folder, fabric)
-        # Reading the journal of a rollout takes longer than reading a switch.
+        # No journal has changed since no rollout ran, and reading one takes longer than reading a switch.
         if written == self._ended_journals:
             return frozenset()
         # Newest first.

@@ -166,10 +166,10 @@ class LiveFabric:
         )
 
     def earlier_default(self, plan: "Plan", instead: str = "") -> tuple[Diagnostic, ...]:
-        """Return diagnostics if ``plan`` would move cables only because a default was another one in an earlier
-        version, or because growth changes an automatic value.
+        """Return diagnostics if ``plan`` would move cables only because of a default or of an automatic value.
 
-        ``instead`` says how to move the cables all the same; by default it is how to deploy the plan.
+        The default was another one in an earlier version, or growth changes the automatic value. ``instead`` says how
+        to move the cables all the same; by default it is how to deploy the plan.
         """
         from railweave.api.design.earlier import earlier_defaults
         from railweave.api.targets.automatic import kept_on_switches
