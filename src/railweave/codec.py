@@ -60,7 +60,10 @@ class InvalidValueError(CodecError):
 
 
 def as_json(value: object) -> Any:
-    """Return a value made of dataclasses, mappings, tuples, sets and plain values; an infinite number is null."""
+    """Return a value as JSON has it: dataclasses, named tuples and mappings are objects, tuples are lists.
+
+    An infinite number is null.
+    """
     if is_dataclass(value) or hasattr(value, "_fields"):
         return {name: as_json(getattr(value, name)) for name in _field_names(value)}
     if isinstance(value, Mapping):
@@ -71,6 +74,7 @@ def as_json(value: object) -> Any:
 
 
 def _scalar_as_json(value: object) -> Any:
+    """Return a value without members as JSON has it; a value of an unknown type is returned as it is."""
     if isinstance(value, Enum):
         return value.value
     if isinstance(value, date):
@@ -91,6 +95,7 @@ def members(value: object, *names: str) -> dict[str, Any]:
 
 
 def _field_names(value: Any) -> Iterable[str]:
+    """Return the names of the fields of a named tuple or dataclass."""
     if hasattr(value, "_fields"):
         names: tuple[str, ...] = value._fields
         return names
@@ -98,7 +103,10 @@ def _field_names(value: Any) -> Iterable[str]:
 
 
 def load_text(text: str | bytes) -> Any:
-    """Return the value of a JSON text; raises InvalidTextError, where values are nested too deep NestedTooDeepError."""
+    """Return the value of a JSON text.
+
+    Raises InvalidTextError if the text is not JSON, and NestedTooDeepError if its values are nested too deep.
+    """
     try:
         return json.loads(text)
     except json.JSONDecodeError as exc:
@@ -112,10 +120,10 @@ def load_text(text: str | bytes) -> Any:
 
 
 def read_value(kind: Any, value: Any, at: Place = ()) -> Any:
-    """Return a value of the type ``kind``: dataclasses, named tuples, tuples, mappings and enumerations of these.
+    """Return ``value``, a parsed JSON value, as a value of the type ``kind``.
 
-    ``at`` is the place of ``value`` in its document. Raises InvalidValueError with the first part that is missing or of
-    another type.
+    A type is made of dataclasses, named tuples, tuples, mappings and enumerations. ``at`` is the place of ``value`` in
+    its document. Raises InvalidValueError with the first part that is missing or of another type.
     """
     from pydantic import ValidationError
 
@@ -126,7 +134,7 @@ def read_value(kind: Any, value: Any, at: Place = ()) -> Any:
 
 
 def read_text(kind: Any, text: str | bytes) -> Any:
-    """Return the value of type ``kind`` that a JSON document has, without coercion: ``"5"`` is no number.
+    """Return the value of a JSON text as a value of the type ``kind``, without coercion: ``"5"`` is no number.
 
     Raises InvalidTextError if ``text`` is not JSON, and InvalidValueError if it does not fit ``kind``, with all parts
     that are missing or of another type.
@@ -170,7 +178,10 @@ _DECODER = json.JSONDecoder()
 
 
 def position(text: str, place: Place) -> tuple[int, int]:
-    """Return line and column, from 1, of a value in a valid JSON text; of what holds it if it is missing."""
+    """Return (line, column), both from 1, of the value at a place in a valid JSON text.
+
+    If the value is missing, they are those of the innermost object or list around it.
+    """
     start = _past_space(text, 0)
     for part in place:
         has_members = text[start] in "{["

@@ -24,6 +24,7 @@ def csv_text(rows: Iterable[Iterable[object]]) -> str:
 
 
 def _cell(cell: object) -> object:
+    """Return a cell as it is written: a text that looks like a formula with an apostrophe before it."""
     if not isinstance(cell, str):
         return cell
     # Python's writer does not quote a carriage return, and a spreadsheet would begin another row at one.

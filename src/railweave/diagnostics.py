@@ -86,10 +86,11 @@ def has_errors(diagnostics: Iterable[Diagnostic]) -> bool:
 
 
 def in_order(diagnostics: Iterable[Diagnostic]) -> tuple[Diagnostic, ...]:
-    """Return the diagnostics errors first, then by place, then by code; equal ones once."""
+    """Return the diagnostics, each once: errors first, then by place, then by code."""
     return tuple(sorted(dict.fromkeys(diagnostics), key=_order))
 
 
 def _order(diagnostic: Diagnostic) -> tuple[int, str, int, int, str]:
+    """Return the key that diagnostics are sorted by."""
     where = diagnostic.where
     return _RANK[diagnostic.severity], where.file, where.line, where.column, diagnostic.code

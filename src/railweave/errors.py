@@ -24,10 +24,11 @@ class RefusedError(RailweaveError):
     def __init__(self, diagnostics: Iterable[Diagnostic]) -> None:
         """Keep the diagnostics in the order in which they are shown."""
         self.diagnostics = in_order(diagnostics)
-        super().__init__("\n".join(map(_line, self.diagnostics)))
+        super().__init__("\n".join(map(_with_place, self.diagnostics)))
 
 
-def _line(diagnostic: Diagnostic) -> str:
+def _with_place(diagnostic: Diagnostic) -> str:
+    """Return the message of a diagnostic behind its place, if it has one."""
     where = str(diagnostic.where)
     return f"{where}: {diagnostic.message}" if where else diagnostic.message
 

@@ -15,7 +15,7 @@ _NOT_A_FOLDER = frozenset((errno.ENOTDIR, errno.EEXIST))
 
 
 def create_private(path: Path | str, data: bytes) -> None:
-    """Write a new file into a folder that nobody reads yet; raises FileExistsError if the path exists."""
+    """Write a new private file into a folder that nobody reads yet; raises FileExistsError if the path exists."""
     file = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, _MODE)
     try:
         # Rendering writes thousands of files; os.write saves the fstat and seek calls of a file object.
@@ -27,10 +27,10 @@ def create_private(path: Path | str, data: bytes) -> None:
 
 
 def write_private(path: Path, data: bytes, mode: int = _MODE) -> None:
-    """Write a file that replaces an earlier one at once: a reader sees the old content or the new, never a part.
+    """Write a private file that replaces an earlier one at once: readers see the old content or the new, never a part.
 
-    ``mode`` is for files without secrets that others may read. Links are followed. A terminal or a pipe is written to
-    directly.
+    Another ``mode`` is for files without secrets that others may read. Symbolic links are followed. A terminal or a
+    pipe is written to directly. Raises OSError.
     """
     write_private_parts(path, (data,), mode)
 
@@ -70,7 +70,7 @@ def shown_path(path: Path) -> str:
 
 
 def cannot_write(path: Path | str, fault: OSError) -> str:
-    """Return a sentence that ``path`` cannot be written, why, and what to do about it."""
+    """Return a sentence for people: ``path`` cannot be written, why, and what to do about it."""
     text = f"{path} cannot be written: {fault.strerror or fault}"
     if fault.errno in _FULL:
         return f"{text}; free space on its disk (`df -h {_existing(path)}`), or write to another one"
@@ -84,8 +84,10 @@ def cannot_write(path: Path | str, fault: OSError) -> str:
 
 
 def is_of_disk(fault: OSError) -> bool:
-    """Tell whether a disk is full, closed to this user, or has a file where a folder belongs: not a mistake of the
-    program."""
+    """Tell whether a fault is one of the disk and not a mistake of the program.
+
+    The disk is full, closed to this user, or has a file where a folder belongs.
+    """
     return fault.errno in _FULL | _CLOSED | {errno.ENOTDIR}
 
 
@@ -96,7 +98,7 @@ def _file_on_the_way(path: Path | str) -> Path:
 
 
 def _existing(path: Path | str) -> Path:
-    """Return the nearest folder of ``path`` that exists."""
+    """Return the nearest folder above ``path`` that exists, relative if it is below the working directory."""
     folder = Path(path).absolute()
     while not folder.is_dir():
         folder = folder.parent

@@ -43,8 +43,8 @@ _work: Callable[[int, int], object] | None = None
 def forked(work: Callable[[int, int], Result], processes: int) -> Iterator[Iterator[Result]]:
     """Start ``processes`` that call ``work`` with the number of each part and the count of parts.
 
-    Yields the results by part; the block may do something else before it takes them. ``work`` may be any callable, its
-    results are pickled. Raises what ``work`` raises, and RailweaveError if a process is killed.
+    The block gets an iterator over the results by part, and may do something else before it takes them. ``work`` may be
+    any callable, its results are pickled. Raises what ``work`` raises, and RailweaveError if a process is killed.
     """
     parts = processes * _PARTS_PER_PROCESS
     context = multiprocessing.get_context("fork")
@@ -62,6 +62,7 @@ def forked(work: Callable[[int, int], Result], processes: int) -> Iterator[Itera
 
 
 def _adopt(work: Callable[[int, int], object]) -> None:
+    """Keep the work in a new process of the pool."""
     global _work  # noqa: PLW0603  the pool gives its processes no other way to keep a value
     _work = work
     # Inherited values never become garbage here, and to traverse them again and again would take longer than the work.
@@ -69,10 +70,11 @@ def _adopt(work: Callable[[int, int], object]) -> None:
 
 
 def _call(part: int, parts: int) -> object:
+    """Return the result of a part, in a process of the pool."""
     assert _work is not None, "a part is done by a process of the pool"  # noqa: S101
     return _work(part, parts)
 
 
 def slice_of(total: int, part: int, parts: int) -> slice:
-    """Return the slice of a sequence of ``total`` items that is one of ``parts``."""
+    """Return the slice of a sequence of ``total`` items that is the part with number ``part`` of ``parts``."""
     return slice(total * part // parts, total * (part + 1) // parts)

@@ -75,8 +75,10 @@ class Mask:
         )
 
 
-def _longest_first(pair: tuple[str, str]) -> tuple[int, str]:
-    return -len(pair[0]), pair[0]
+def _longest_first(value_and_shown: tuple[str, str]) -> tuple[int, str]:
+    """Return the key that values are sorted by: a value may be a part of a longer one."""
+    value, _ = value_and_shown
+    return -len(value), value
 
 
 class _Resolved:
@@ -88,6 +90,7 @@ class _Resolved:
         self.mask: Mask | None = None
 
     def add(self, value: str, shown: str) -> None:
+        """Mask another value. If it is masked already, what is shown for it does not change."""
         with self._lock:
             if self._shown.setdefault(value, shown) == shown:
                 self.mask = Mask(self._shown)
@@ -121,6 +124,7 @@ def masked(value: T) -> T:
 
 
 def _masked(value: Any, mask: Mask) -> Any:
+    """Return a value with its texts masked, also those within its mappings, lists and tuples."""
     if isinstance(value, str):
         return mask.text(value)
     if isinstance(value, Mapping):
@@ -155,12 +159,14 @@ def _with_plain_letters(text: str) -> str:
 
 
 def _joined_octets(lower: str) -> str:
+    """Return a text in lower case with octets that stand apart joined, empty if it has none."""
     if _OCTETS_APART.search(lower) is None:
         return ""
     return re.sub(_BETWEEN_OCTETS, "", lower)
 
 
 def _plain_letter(match: re.Match[str]) -> str:
+    """Return the letter or digit of a match of ``_ESCAPED_LETTER``; the escape itself if it is of another character."""
     if match["octal"]:
         code = int(match["octal"], 8)
     elif match["entity"]:
@@ -198,7 +204,7 @@ def _pattern_in(searched: _Searched, value: str) -> str:
 
 
 def _base64_patterns(one_line: str, value: str, between: str) -> list[str]:
-    """Return the patterns of a value in base64 that occur."""
+    """Return the patterns of those forms of a value in base64 that occur in ``one_line``."""
     return [between.join(map(re.escape, form)) for form in _base64_forms(value) if form in one_line]
 
 
@@ -216,6 +222,7 @@ def _hexadecimal_patterns(searched: _Searched, value: str, between: str) -> list
 
 @lru_cache(maxsize=4096)
 def _longest_run(value: str) -> str:
+    """Return the longest run of letters and digits in a value, empty if it has none."""
     return max(_BARE_RUN.findall(value), key=len, default="")
 
 
@@ -223,7 +230,7 @@ def _longest_run(value: str) -> str:
 def _plain_pattern(value: str, *, is_wrapped: bool, is_escaped: bool = False) -> str:
     """Return the pattern of a value as it is, quoted or escaped. A short one has to be a word of its own.
 
-    ``is_escaped`` allows for letters and digits that are escaped, too.
+    ``is_wrapped`` allows for line ends within the value, ``is_escaped`` for escaped letters and digits.
     """
     if len(value) < SHORTEST:
         return rf"(?<!\w){''.join(map(_character, value))}(?!\w)"

@@ -93,7 +93,10 @@ def references(text: str) -> tuple[str, ...]:
 
 
 def is_misspelled_reference(text: str) -> bool:
-    """Tell whether a text begins a reference to a secret that is none, such as ``{Secret:NAME}``: it would be sent."""
+    """Tell whether a text has something like a reference to a secret that is not one, such as ``{Secret:NAME}``.
+
+    It would be sent to a switch as it is.
+    """
     return _BEGUN_REFERENCE.search(_REFERENCE.sub("", text)) is not None
 
 
@@ -118,7 +121,7 @@ def is_secret(table: str, field: str) -> bool:
     if (table, field) in _NOT_SECRET:
         return False
     words = _words(field)
-    if any(_is_secret_word(table, words, place) for place in range(len(words))):
+    if any(_is_secret_word(table, words, index) for index in range(len(words))):
         return True
     # In a table that is named for its secrets every field may be one, unless its name says otherwise.
     if not _named_for_secrets(table, keys=True):
@@ -133,7 +136,7 @@ def is_secret_key(table: str) -> bool:
 
 
 def _named_for_secrets(table: str, *, keys: bool) -> bool:
-    """Tell whether the last word of a table's name is one for a secret, with ``keys`` also one for a key."""
+    """Tell whether the last word of a table's name stands for a secret; with ``keys`` it may also stand for a key."""
     words = _words(table)
     if not words or _ROUTING_TABLE.match(table):
         return False
@@ -147,26 +150,26 @@ def _words(name: str) -> tuple[str, ...]:
     return tuple(word.lower() for word in _BOUNDARY.split(name) if word)
 
 
-def _is_secret_word(table: str, words: tuple[str, ...], place: int) -> bool:
-    """Tell whether the word at ``place`` makes a name in ``table`` that of a secret, given its other words."""
-    secret = _SECRET_WORD.search(words[place])
-    is_key = secret is None and _KEY_WORD.search(words[place]) is not None
+def _is_secret_word(table: str, words: tuple[str, ...], index: int) -> bool:
+    """Tell whether a name in ``table`` is that of a secret because of the word at ``index``, given its other words."""
+    secret = _SECRET_WORD.search(words[index])
+    is_key = secret is None and _KEY_WORD.search(words[index]) is not None
     if secret is None and not is_key:
         return False
-    is_last = place == len(words) - 1
+    is_last = index == len(words) - 1
     if not is_last and _says_no_secret(words[-1], of_a_key=is_key):
         return False
     if secret is not None:
         is_of_routing = _ROUTING_WORD.match(secret[0]) and _ROUTING_TABLE.match(table)
         return not is_of_routing
     # A key may be a public one: the word that says so comes before it, or is the word itself.
-    return not any(_PUBLIC_WORD.match(word) for word in words[: place + 1])
+    return not any(_PUBLIC_WORD.match(word) for word in words[: index + 1])
 
 
 def _says_no_secret(last_word: str, *, of_a_key: bool) -> bool:
     """Tell whether a name that ends with this word states something about a secret and is not the secret itself.
 
-    With ``of_a_key`` more words do: the label of a key is no secret.
+    With ``of_a_key`` words for labels count too: the label of a key is no secret.
     """
     if _MEASURE.fullmatch(last_word):
         return True
@@ -179,7 +182,7 @@ def shown_key(table: str, key: str) -> str:
 
 
 def shown_row(table: str, fields: Mapping[str, T]) -> Mapping[str, T | str]:
-    """Return a row's fields as they may be shown; ``fields`` themselves where none is a secret. None stays None."""
+    """Return a row's fields with secrets hidden; ``fields`` itself if none is a secret. None as a value stays None."""
     if not any(is_secret(table, name) for name in fields):
         return fields
     return {name: _shown_value(table, name, value) for name, value in fields.items()}
@@ -206,6 +209,7 @@ def is_hidden(line: str) -> bool:
 
 
 def _with_hidden_rest(match: re.Match[str]) -> str:
+    """Return the command of a line of FRR, with what follows it hidden."""
     groups = match.groupdict()
     return f"{groups['kept'] or groups['word']} {HIDDEN}"
 
@@ -224,6 +228,7 @@ def shown_document(document: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _shown_rows(table: str, rows: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the rows of a table with secret keys and fields hidden."""
     shown: dict[str, Any] = {}
     for key, row in rows.items():
         shown_fields = row
@@ -238,16 +243,16 @@ def secret_values(document: Mapping[str, Any]) -> frozenset[str]:
     secrets: set[str] = set()
     for table, rows in document.items():
         if isinstance(rows, str):
-            secrets |= _frr_values(rows)
+            secrets |= _secrets_in_frr(rows)
         elif isinstance(rows, Mapping):
             if is_secret_key(table):
                 secrets.update(rows)
-            secrets |= _row_values(table, rows.values())
+            secrets |= _secrets_in_rows(table, rows.values())
     return frozenset(secrets - {""})
 
 
-def _frr_values(text: str) -> set[str]:
-    """Return the secrets in lines of FRR: all words behind the word for a secret, and the last of them."""
+def _secrets_in_frr(text: str) -> set[str]:
+    """Return the secrets in lines of FRR: what follows each word for a secret, and the last word of that."""
     secrets: set[str] = set()
     for match in _FRR_LINE.finditer(text):
         command = match["kept"] or match["word"]
@@ -259,7 +264,7 @@ def _frr_values(text: str) -> set[str]:
     return secrets
 
 
-def _row_values(table: str, rows: Iterable[Any]) -> set[str]:
+def _secrets_in_rows(table: str, rows: Iterable[Any]) -> set[str]:
     """Return the values of the secret fields of a table's rows."""
     secrets: set[str] = set()
     for row in rows:
@@ -278,10 +283,11 @@ def _row_values(table: str, rows: Iterable[Any]) -> set[str]:
 def shown_text(text: str, secrets: Iterable[str] = ()) -> str:
     """Return the output of a device, or a command, with everything hidden that looks like a secret.
 
-    That is: FRR's commands, ``name: value`` and ``name=value`` in any quotes, rows whose keys are secrets, logins in
-    URLs, private keys. ``secrets`` are further values that the text may quote; resolved secrets become references.
+    That is what follows FRR's commands, the values of ``name: value`` and ``name=value`` in any quotes, secret keys of
+    rows, logins in URLs, and private keys. ``secrets`` are further values that the text may quote. Resolved secrets
+    become references.
     """
-    return _shown(Mask(dict.fromkeys(secrets, HIDDEN)).text(masked(text)), _shows_nothing)
+    return _with_hidden_secrets(Mask(dict.fromkeys(secrets, HIDDEN)).text(masked(text)), _shows_nothing)
 
 
 def shown_input(line: str) -> str:
@@ -290,13 +296,17 @@ def shown_input(line: str) -> str:
     ``password_env: PASSWORD`` names an environment variable, ``key_file: ~/.ssh/fabric`` a file: neither is a secret. A
     value of another form may be one that somebody wrote there by mistake, and is hidden.
     """
-    return _shown(masked(line), _names_source)
+    return _with_hidden_secrets(masked(line), _names_source)
 
 
-def _shown(text: str, is_shown: Callable[[str, str], bool]) -> str:
+def _with_hidden_secrets(text: str, is_shown: Callable[[str, str], bool]) -> str:
+    """Return a text with what looks like a secret hidden.
+
+    A pair ``name: value`` for which ``is_shown`` is true stays.
+    """
     text = _FRR_SECRET.sub(_with_hidden_rest, text)
     text = _with_hidden_pairs(text, is_shown)
-    text = _ROW.sub(_shown_place, text)
+    text = _ROW.sub(_with_hidden_key, text)
     text = _LOGIN_IN_URL.sub(rf"\g<scheme>{HIDDEN}", text)
     return _PRIVATE_KEY.sub(HIDDEN, text)
 
@@ -314,7 +324,10 @@ def _names_source(name: str, value: str) -> bool:
 
 
 def _with_hidden_pairs(text: str, is_shown: Callable[[str, str], bool]) -> str:
-    """Hide the values of ``name: value`` and ``name=value`` whose names are those of secrets, unless ``is_shown``."""
+    """Return a text with the values of ``name: value`` and ``name=value`` hidden if the name is that of a secret.
+
+    A pair for which ``is_shown`` is true stays.
+    """
     shown = ""
     shown_until = 0
     for match in _NAME.finditer(text):
@@ -338,7 +351,7 @@ def _with_hidden_pairs(text: str, is_shown: Callable[[str, str], bool]) -> str:
 
 def _is_reference(name: re.Match[str], value: str) -> bool:
     """Tell whether a pair is a reference to a secret, ``{secret: NAME}``, or refers to one by its value."""
-    # With the brace before the name.
+    # A reference begins with the brace before the name.
     start = max(0, name.start() - 1)
     return _REFERENCE.match(name.string, start) is not None or bool(references(value))
 
@@ -351,7 +364,8 @@ def _names_secret(match: re.Match[str]) -> bool:
     return not is_bare_key and is_secret("", name)
 
 
-def _shown_place(match: re.Match[str]) -> str:
+def _with_hidden_key(match: re.Match[str]) -> str:
+    """Return the table and key of a row, the key hidden if it is a secret."""
     if is_secret_key(match["table"]):
         return f"{match['table']}{match['bar']}{HIDDEN}"
     return match[0]

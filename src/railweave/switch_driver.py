@@ -288,7 +288,7 @@ class SwitchDriver(Protocol):
     # read
 
     def read(self, request: ObserveRequest | None = None) -> ConfigReading:
-        """Return what runs and the status of the last commit; ``request`` asks for a view beside it."""
+        """Return what runs and the status of the last commit; with a ``request`` the reading has a view too."""
         raise NotOfferedError
 
     def status(self) -> CommitStatus:
@@ -342,34 +342,34 @@ class SwitchDriver(Protocol):
         raise NotOfferedError
 
     def confirm(self, commit_id: str, *, only: ConfigReading | None = None) -> bool:
-        """Keep and save the pending commit, that one alone unless ``commit_id`` is empty.
+        """Keep and save the pending commit; if ``commit_id`` is not empty, only the commit of that name.
 
-        With ``only`` it is kept while exactly that runs; False where something else does, and nothing was done.
-        Raises CommitConfirmException where it does not wait.
+        With ``only`` the commit is kept if exactly this reading runs. Return False, with nothing done, if something
+        else runs. Raises CommitConfirmException if the commit is not pending.
         """
         raise NotOfferedError
 
     def revert(self, commit_id: str, *, pending: bool) -> None:
-        """Undo this commit: revert it while it waits (``pending``), else roll it back as the last one.
+        """Undo a commit: revert it if it is ``pending``, else roll it back as the last one.
 
-        Raises CommitError, with nothing done, where another commit came since.
+        Raises CommitError, with nothing done, if another commit came since.
         """
         raise NotOfferedError
 
     # check, check-reload
 
     def check(self, changes: Mapping[str, Any]) -> ModelsVerdict:
-        """Return what the switch's models would refuse once these rows are written; nothing is changed."""
+        """Return what the switch's models would refuse once the rows of ``changes`` are written; change nothing."""
         raise NotOfferedError
 
     def check_reload(self, config_db: Mapping[str, Any]) -> ModelsVerdict:
-        """Return what SONiC's ``config reload`` of these tables would refuse; nothing is changed."""
+        """Return what SONiC's ``config reload`` of the tables ``config_db`` would refuse; change nothing."""
         raise NotOfferedError
 
     # save
 
     def save(self) -> None:
-        """Let the switch boot what it runs; raises CommitError while a commit waits."""
+        """Save what runs, so that the switch boots it; raises CommitError while a commit is pending."""
         raise NotOfferedError
 
     # drain, hold
@@ -386,12 +386,13 @@ class SwitchDriver(Protocol):
         """Move traffic off these BGP peers, or off the switch (None), by graceful shutdown.
 
         With ``revert_in`` (seconds) the switch ends the drain by itself, and a commit that follows takes it over;
-        without, it is saved. With a ``hold`` it drains only while that hold lasts. Returns the view asked for.
+        without, it is saved. With the name of a ``hold`` it drains only while that hold lasts. Return the view that
+        ``request`` asks for, None without a request.
         """
         raise NotOfferedError
 
     def undrain(self, request: ObserveRequest | None = None) -> SwitchView | None:
-        """Move traffic back; a pending commit stays pending. Returns the view asked for, None where there is none."""
+        """Move traffic back; a pending commit stays pending. Return the view that ``request`` asks for, or None."""
         raise NotOfferedError
 
     def drained(self) -> tuple[str, ...]:
@@ -399,9 +400,10 @@ class SwitchDriver(Protocol):
         raise NotOfferedError
 
     def hold(self, name: str, peers: Sequence[str], *, seconds: float, message: str, over: str) -> HeldByOther | None:
-        """Tell others, on the switch, that these peers are about to be drained; 0 seconds end that.
+        """Hold the switch for ``seconds``, or end the hold if ``seconds`` is 0.
 
-        ``over`` names a hold whose owner no longer runs. Returns who else holds the switch, None once it is held.
+        A hold tells others, on the switch, that ``peers`` are about to be drained. ``over`` names a hold whose owner no
+        longer runs. Return who else holds the switch, None once it is held.
         """
         raise NotOfferedError
 
@@ -428,7 +430,7 @@ class SwitchDriver(Protocol):
     # rollback-documents, recover
 
     def rollback_document(self, commit_id: str) -> Mapping[str, Any]:
-        """Return the merge document that undoes a confirmed commit; raises CommitError where it is gone."""
+        """Return the merge document that undoes a confirmed commit; raises CommitError if the switch has none."""
         raise NotOfferedError
 
     def recover(self, *, accept_running: bool) -> RecoveredState:
@@ -438,5 +440,5 @@ class SwitchDriver(Protocol):
     # second-login
 
     def log_in_again(self) -> None:
-        """Open a second session and close it; raises where nobody can log in."""
+        """Open a second session and close it; raises if nobody can log in."""
         raise NotOfferedError

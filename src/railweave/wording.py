@@ -50,11 +50,11 @@ def counted(count: int, noun: str) -> str:
 
 
 def listed(words: Iterable[object], conjunction: str = "and") -> str:
-    """Return words as a sentence lists them: ``a, b and c``."""
-    *first, last = map(str, words)
-    if not first:
+    """Return words as a sentence lists them: ``a, b and c``; there must be at least one."""
+    *all_but_last, last = map(str, words)
+    if not all_but_last:
         return last
-    return f"{', '.join(first)} {conjunction} {last}"
+    return f"{', '.join(all_but_last)} {conjunction} {last}"
 
 
 def either(words: Iterable[object]) -> str:
@@ -73,7 +73,7 @@ def first_few(items: Iterable[object], most: int = 6, separator: str = ", ") -> 
 
 
 def nearest(word: str, words: Sequence[str]) -> str | None:
-    """Return the word that ``word`` was most probably meant to be."""
+    """Return the one of ``words`` that ``word`` was most probably meant to be, None if none is near."""
     candidates: dict[str, str] = {}
     for candidate in words:
         # The first of several words that differ only in case or underscores.
@@ -134,7 +134,7 @@ def commands_name(intent: str, target: str) -> Iterator[None]:
 def command_line(*words: object, intent: str = "", target: str = "") -> str:
     """Return a command of railweave as a shell takes it, for a message that says what to do next.
 
-    It names the intent and the target, by default those of `commands_name`, where the command takes them.
+    If the command takes an intent or a target, it names these, by default those of `commands_name`.
     """
     line = ["railweave", *map(str, words)]
     intent = intent or _Named.intent
@@ -152,7 +152,7 @@ def takes_target(words: Sequence[object]) -> bool:
 
 
 def suggestion(word: str, words: Sequence[str]) -> str:
-    """Return a question that begins a fix, ``did you mean `leaf`? ``, empty where no word is near."""
+    """Return a question that begins a fix, ``did you mean `leaf`? ``, empty if no word is near."""
     guess = nearest(word, words)
     if not guess:
         return ""
@@ -160,9 +160,12 @@ def suggestion(word: str, words: Sequence[str]) -> str:
 
 
 def compact(names: Iterable[str], most: int = 6) -> str:
-    """Return the names with runs of consecutive numbers joined; beyond ``most`` runs the rest is counted."""
+    """Return the names in natural order, with runs of consecutive numbers joined.
+
+    After ``most`` runs the names that are left are only counted.
+    """
     runs = _runs(sorted(dict.fromkeys(names), key=natural_key))
-    shown = [_text(run) for run in runs[:most]]
+    shown = [_run_text(run) for run in runs[:most]]
     text = ", ".join(shown)
     hidden = sum(len(run) for run in runs[most:])
     if hidden:
@@ -171,7 +174,7 @@ def compact(names: Iterable[str], most: int = 6) -> str:
 
 
 def _runs(names: Sequence[str]) -> list[list[str]]:
-    """Return the names divided into runs of consecutive numbers with one step; most names alone are a run of one."""
+    """Return the names in runs: within a run the numbers at their ends grow by one step."""
     runs: list[list[str]] = []
     for name in names:
         if runs and _follows(runs[-1], name):
@@ -182,7 +185,10 @@ def _runs(names: Sequence[str]) -> list[list[str]]:
 
 
 def _follows(run: Sequence[str], name: str) -> bool:
-    """Tell whether ``name`` continues the run with the step between its last two numbers; a run of one has none yet."""
+    """Tell whether ``name`` continues a run with the step between its last two numbers.
+
+    A run of one has no step yet, and takes any usual one.
+    """
     last = _NUMBERED.match(run[-1])
     following = _NUMBERED.match(name)
     if last is None or following is None or last["stem"] != following["stem"]:
@@ -197,8 +203,8 @@ def _follows(run: Sequence[str], name: str) -> bool:
     return step == int(last["number"]) - int(second_last["number"])
 
 
-def _text(run: Sequence[str]) -> str:
-    """Return a run as text: its names, or with an ellipsis between the first and the last."""
+def _run_text(run: Sequence[str]) -> str:
+    """Return a run as text: one or two names, or an ellipsis between the first and the last."""
     if len(run) <= 2:
         return ", ".join(run)
     first, second, *_, last = run
