@@ -22,8 +22,9 @@ def bundle(
 ) -> bytes:
     """Return a node's bundle for the role's module: JSON in base64.
 
-    ``files`` are the rendered files, ``places`` their paths on the node, ``programs`` the further programs by file
-    name. ``confirm`` closes the snapshot with the change; ``test`` is this node's part of an RDMA test.
+    ``files`` are the rendered files, ``places`` their paths on the node, ``programs`` further programs by file name.
+    Without ``nic_settings`` the bundle has no settings of NICs, and no query of their firmware. ``confirm`` closes the
+    snapshot with the change; ``test`` is this node's part of an RDMA test.
     """
     document = orjson.loads(files[DOCUMENT])
     if not nic_settings:

@@ -22,16 +22,17 @@ from railweave_hosts.node_pattern import checked_pattern, fill_pattern
 
 _POLL_S = 5.0
 # Characters of a command's last line of output in a message.
-_LONGEST = 300
+_LONGEST_OUTPUT = 300
 
 
-def _split(text: str) -> str:
+def _checked_command(text: str) -> str:
+    """Return a command; raises ValueError if it has no words, or an invalid pattern (``checked_pattern``)."""
     if not shlex.split(text):
         raise ValueError("a command")
     return checked_pattern(text)
 
 
-Command = Annotated[str, AfterValidator(_split)]
+Command = Annotated[str, AfterValidator(_checked_command)]
 Seconds = Annotated[int, Field(ge=1, le=86400)]
 
 
@@ -90,19 +91,25 @@ class HookRunner:
         self._stopped = threading.Event()
 
     def drain(self, hosts: Iterable[Host]) -> Mapping[str, str]:
-        """Drain ``hosts``; return the error of each, empty for success. Raises RailweaveError if logging fails."""
-        listed = list(hosts)
-        if listed:
+        """Drain ``hosts``; return the error of each by name, empty for success.
+
+        Raises RailweaveError if the log cannot be written.
+        """
+        to_drain = list(hosts)
+        if to_drain:
             # Logged before the first command: a run that is killed during it has drained nodes as well.
-            self._log.note("draining", [host.name for host in listed])
-        return self._each(listed, self._drain)
+            self._log.note("draining", [host.name for host in to_drain])
+        return self._each(to_drain, self._drain)
 
     def left_drained(self) -> frozenset[str]:
         """Return the nodes that an earlier run drained and did not resume."""
         return self._log.left_drained()
 
     def resume(self, hosts: Iterable[Host]) -> Mapping[str, str]:
-        """Resume ``hosts``; return as ``drain`` does."""
+        """Resume ``hosts``; return the error of each by name, empty for success.
+
+        Raises RailweaveError if the log cannot be written.
+        """
         errors = self._each(hosts, lambda host: self._run(self._hooks.resume, host, self._hooks.resume_timeout_s))
         resumed = [name for name, error in errors.items() if not error]
         if resumed:
@@ -110,11 +117,14 @@ class HookRunner:
         return errors
 
     def _each(self, hosts: Iterable[Host], work: Callable[[Host], str]) -> Mapping[str, str]:
-        """Return the result of ``work`` for each node, several at once; a failure or Ctrl-C ends all commands."""
-        listed = list(hosts)
+        """Call ``work`` for each node, several at once; return the results by name.
+
+        An exception or Ctrl-C ends all commands.
+        """
+        nodes = list(hosts)
         pool = ThreadPoolExecutor(self._at_once)
         try:
-            return dict(zip((host.name for host in listed), pool.map(work, listed), strict=True))
+            return dict(zip((host.name for host in nodes), pool.map(work, nodes), strict=True))
         except BaseException:
             # The commands run in sessions of their own, which Ctrl-C at this terminal does not reach.
             self._stopped.set()
@@ -142,7 +152,10 @@ class HookRunner:
                 return "interrupted"
 
     def _run(self, command: str | None, host: Host, timeout_s: float) -> str:
-        """Run a command; after ``timeout_s`` end it and everything it started. Return the error, empty for success."""
+        """Run a command for a node, if there is one; return the error, empty for success.
+
+        After ``timeout_s`` the command and everything that it started are ended.
+        """
         if command is None:
             return ""
         words = [fill_pattern(word, host, self._fabric) for word in shlex.split(command)]
@@ -168,7 +181,7 @@ class HookRunner:
         if process.returncode == 0:
             return ""
         lines = output.strip().splitlines() or [f"status {process.returncode}"]
-        return f"`{shown}`: {lines[-1][:_LONGEST]}"
+        return f"`{shown}`: {lines[-1][:_LONGEST_OUTPUT]}"
 
 
 def _kill(session: int) -> None:

@@ -22,7 +22,7 @@ class Tested(NamedTuple):
 
 
 def ends_of_test(fabric: Fabric, server: Host, client: Host) -> Mapping[str, dict[str, Any]]:
-    """Return each node's part of the test, server first; empty if no class carries RDMA."""
+    """Return each node's part of the test by name, the server's first; empty if no class carries RDMA."""
     server_node = node_of(fabric, server)
     client_node = node_of(fabric, client)
     mark = server_node.marking
@@ -45,12 +45,12 @@ def ends_of_test(fabric: Fabric, server: Host, client: Host) -> Mapping[str, dic
 
 
 def _rail_end(fabric: Fabric, number: int, own: Rail, peer: Rail, link_gbps: int) -> dict[str, Any]:
-    """Return one end of the test of rail ``number``."""
+    """Return one node's part of the test of rail ``number``; ``link_gbps`` is the rate that the rail can carry."""
     return {
         "name": own.name,
         "port": _FIRST_PORT + number,
         "gid": _gid(fabric, own),
-        "peer": _peer(peer),
+        "peer": _peer_address(peer),
         "link_gbps": link_gbps,
     }
 
@@ -59,8 +59,8 @@ def _rail_end(fabric: Fabric, number: int, own: Rail, peer: Rail, link_gbps: int
 _MAPPED = 0xFFFF << 32
 
 
-def _peer(rail: Rail) -> str:
-    """Return the address under which the client reaches a rail: the IPv4 address if there is one."""
+def _peer_address(rail: Rail) -> str:
+    """Return the address under which the other node reaches a rail: the IPv4 address if there is one."""
     if rail.ipv4 is not None:
         return ipv4_text(rail.ipv4.address)
     if rail.ipv6 is not None:
@@ -81,7 +81,7 @@ def _gid(fabric: Fabric, rail: Rail) -> str:
 
 
 def judged(readings: Sequence[NodeReading], ends: Mapping[str, dict[str, Any]], least_percent: int) -> Tested:
-    """Return the result of ``ends_of_test``, given what server and client answered.
+    """Return the result of a test from what server and client answered; ``ends`` is that of ``ends_of_test``.
 
     A rail that carries less than ``least_percent`` of its link's rate fails the test.
     """
@@ -103,7 +103,11 @@ def judged(readings: Sequence[NodeReading], ends: Mapping[str, dict[str, Any]], 
 def _judged_rails(
     results: Sequence[Mapping[str, Any]], rails_of_end: Sequence[Mapping[str, Any]], between: str, least_percent: int
 ) -> Tested:
-    """Return the result by the rate of each rail, and the rate of its link in the client's part of the test."""
+    """Return the result of a test in which both nodes measured: it fails if a rail was too slow.
+
+    ``results`` are the client's measurements, ``rails_of_end`` the rails of its part of the test with the rates of
+    their links. ``between`` names the two nodes.
+    """
     link_gbps = {rail["name"]: rail["link_gbps"] for rail in rails_of_end}
     measurements: list[str] = []
     slow_rails: list[str] = []

@@ -14,7 +14,7 @@ from railweave_hosts.hooks import HookLog, HookRunner
 from railweave_hosts.rdma_test import Tested, ends_of_test, judged
 from railweave_hosts.runner import NodeReading, Report, in_batches, read_nodes, run_role
 
-_FINE = {HostState.UNCHANGED, HostState.CHANGED}
+_SUCCEEDED = {HostState.UNCHANGED, HostState.CHANGED}
 
 
 class HostRollout:
@@ -30,14 +30,18 @@ class HostRollout:
         self._hooks = HookRunner(access.hooks, fabric.name, access.batches.forks, log)
 
     def plan(self, hosts: Sequence[Host], report: Report | None = None, *, rollback: bool = False) -> HostsRun:
-        """Return what an apply or a rollback would change on ``hosts``; nothing is changed. Raises RefusedError,
-        RailweaveError."""
-        results = self._checked(hosts, _part(rollback), report)
-        return HostsRun(self._fabric.name, self._target, False, results, is_rollback=rollback)
+        """Return what an apply or a rollback would change on ``hosts``; nothing is changed.
+
+        Raises RefusedError, RailweaveError.
+        """
+        results = self._planned(hosts, _part(rollback), report)
+        return HostsRun(self._fabric.name, self._target, applied=False, hosts=results, is_rollback=rollback)
 
     def apply(self, hosts: Sequence[Host], report: Report | None = None, *, rollback: bool = False) -> HostsRun:
-        """Apply the intent to ``hosts``, or roll them back to their snapshots, batch by batch, until more of them fail
-        than the budget allows."""
+        """Apply the intent to ``hosts`` batch by batch, or roll them back to their snapshots; return the results.
+
+        If more nodes fail than the budget allows, no further batch starts. Raises RefusedError, RailweaveError.
+        """
         # Refuses nodes without an address before the first batch.
         inventory_of(self._access, hosts, self._fabric.name)
         batches = self._access.batches
@@ -50,13 +54,14 @@ class HostRollout:
                 results |= {name: HostResult(name, HostState.NOT_ATTEMPTED) for name in names}
                 continue
             # A failed RDMA test rolls the first batch back, so a rollback is not tested itself.
-            batch = _Batch([by_name[name] for name in names], _part(rollback), not results and not rollback)
+            is_tested = not results and not rollback
+            batch = _Batch([by_name[name] for name in names], _part(rollback), is_tested=is_tested)
             if self._access.hooks:
-                results |= self._around_hooks(batch, report)
+                results |= self._change_drained(batch, report)
             else:
                 results |= self._change(batch, report)
             tested = tested or batch.tested
-            stopped = _reason(failed(results.values()), batches.max_failures)
+            stopped = _stop_reason(failed(results.values()), batches.max_failures)
         return HostsRun(
             fabric=self._fabric.name,
             target=self._target,
@@ -75,11 +80,15 @@ class HostRollout:
         return read_nodes(self._access, inventory, self._bundles(hosts), report)
 
     def _change(self, batch: "_Batch", report: Report | None, *, confirm: bool = True) -> dict[str, HostResult]:
-        """Change the nodes of a batch; if the RDMA test of the first batch fails, roll its changed nodes back."""
+        """Change the nodes of a batch and return their results by name.
+
+        If the batch is tested and the RDMA test fails, its changed nodes are rolled back. ``confirm`` closes the
+        snapshots of the nodes.
+        """
         changes = self._run(batch.hosts, batch.part, check=False, confirm=confirm, report=report)
         results = _by_name(changes)
         changed = [host for host in batch.hosts if results[host.name].state is HostState.CHANGED]
-        if not batch.is_first or not changed or not self._access.nic_settings:
+        if not batch.is_tested or not changed or not self._access.nic_settings:
             return results
         test = self._rdma_test(changed)
         batch.tested = test.text
@@ -88,7 +97,7 @@ class HostRollout:
         return results
 
     def _roll_back(self, hosts: Sequence[Host], why: str) -> dict[str, HostResult]:
-        """Roll nodes back to their snapshots; all of them failed, ``why`` says by what."""
+        """Roll nodes back to their snapshots; return a failure of each by name, with the reason ``why``."""
         results: dict[str, HostResult] = {}
         for result in self._run(hosts, "rollback", check=False):
             outcome = "rolled back to its snapshot"
@@ -98,7 +107,10 @@ class HostRollout:
         return results
 
     def _rdma_test(self, hosts: Sequence[Host]) -> Tested:
-        """Test between the first two of ``hosts``, which are drained if the target has hooks for that."""
+        """Test RDMA between the first two of ``hosts``, which are drained if the target has hooks for that.
+
+        Return the result, or why there was no test.
+        """
         if len(hosts) < 2:
             return Tested("RDMA not tested: that takes two changed nodes in the first batch (hosts.batches.canary: 2)")
         ends = ends_of_test(self._fabric, *hosts[:2])
@@ -109,12 +121,13 @@ class HostRollout:
         readings = read_nodes(self._access, inventory, bundles, part="rdma-test")
         return judged(readings, ends, self._access.batches.rdma_percent)
 
-    def _around_hooks(self, batch: "_Batch", report: Report | None) -> dict[str, HostResult]:
-        """Drain the nodes that will change, change them, and resume those that are verified.
+    def _change_drained(self, batch: "_Batch", report: Report | None) -> dict[str, HostResult]:
+        """Drain the nodes of a batch that will change, change them, and resume those that are verified.
 
-        A node's snapshot stays open until it is resumed, so that the next run continues one that ended in between.
+        Return the results of all nodes of the batch by name. A node's snapshot stays open until it is resumed, so that
+        the next run continues one that ended in between.
         """
-        results = _by_name(self._checked(batch.hosts, batch.part))
+        results = _by_name(self._planned(batch.hosts, batch.part))
         # Nodes that an earlier run changed and left drained.
         only_to_resume = [host for host in batch.hosts if results[host.name].changes == (_RESUMED,)]
         results |= self._resume(only_to_resume, results)
@@ -127,15 +140,15 @@ class HostRollout:
         return results | drain_failures | self._resume(batch.hosts, changed)
 
     def _drain(self, hosts: Sequence[Host]) -> dict[str, HostResult]:
-        """Drain nodes; return the results of those that could not be drained."""
+        """Drain nodes; return a failure by name for each that could not be drained."""
         results: dict[str, HostResult] = {}
         for name, error in self._hooks.drain(hosts).items():
             if error:
                 results[name] = HostResult(name, HostState.FAILED, (), f"not drained, and not changed: {error}")
         return results
 
-    def _checked(self, hosts: Sequence[Host], part: str, report: Report | None = None) -> tuple[HostResult, ...]:
-        """Return what would change; to resume a node that an earlier run left drained is a change as well."""
+    def _planned(self, hosts: Sequence[Host], part: str, report: Report | None = None) -> tuple[HostResult, ...]:
+        """Return what a part would change; to resume a node that an earlier run left drained is a change as well."""
         left_drained = self._hooks.left_drained()
         results = []
         for result in self._run(hosts, part, check=True, report=report):
@@ -146,23 +159,26 @@ class HostRollout:
         return tuple(results)
 
     def _resume(self, hosts: Sequence[Host], results: dict[str, HostResult]) -> dict[str, HostResult]:
-        """Resume the verified nodes of ``hosts`` and close their snapshots; return those that failed on this."""
-        verified = [host for host in hosts if results[host.name].state in _FINE]
+        """Resume those of ``hosts`` that succeeded by ``results``, and close their snapshots.
+
+        Return a failure by name for each node whose resume or snapshot failed.
+        """
+        verified = [host for host in hosts if results[host.name].state in _SUCCEEDED]
         failures: dict[str, HostResult] = {}
         for name, error in self._hooks.resume(verified).items():
             if error:
-                text = f"changed and verified, but not resumed: {error}"
-                failures[name] = replace(results[name], state=HostState.FAILED, error=text)
+                message = f"changed and verified, but not resumed: {error}"
+                failures[name] = replace(results[name], state=HostState.FAILED, error=message)
         resumed = [host for host in verified if host.name not in failures]
         for result in failed(self._run(resumed, "confirm", check=False)):
-            text = f"resumed, but its snapshot is open: {result.error}"
-            failures[result.name] = replace(results[result.name], state=result.state, error=text)
+            message = f"resumed, but its snapshot is open: {result.error}"
+            failures[result.name] = replace(results[result.name], state=result.state, error=message)
         return failures
 
     def _bundles(
         self, hosts: Sequence[Host], *, confirm: bool = True, tests: Mapping[str, dict[str, Any]] | None = None
     ) -> dict[str, bytes]:
-        """Return the bundle of each of ``hosts``; ``tests`` are parts of an RDMA test, by node."""
+        """Return the bundle of each of ``hosts`` by name; ``tests`` are the nodes' parts of an RDMA test, by name."""
         programs = self._renderer.programs()
         return {
             host.name: bundle(
@@ -180,7 +196,10 @@ class HostRollout:
     def _run(
         self, hosts: Sequence[Host], part: str, *, check: bool, confirm: bool = True, report: Report | None = None
     ) -> tuple[HostResult, ...]:
-        """Run a part of the role on ``hosts``."""
+        """Run a part of the role on ``hosts`` and return their results; ``check`` changes nothing.
+
+        ``confirm`` closes the snapshots with the change. Raises RefusedError, RailweaveError.
+        """
         if not hosts:
             return ()
         bundles = self._bundles(hosts, confirm=confirm)
@@ -190,11 +209,11 @@ class HostRollout:
 
 @dataclass(slots=True)
 class _Batch:
-    """Nodes that are changed at once, and the result of the RDMA test if they are the first."""
+    """Nodes that are changed at once; with ``is_tested`` RDMA is tested between them, and ``tested`` is the result."""
 
     hosts: Sequence[Host]
     part: str
-    is_first: bool
+    is_tested: bool
     tested: str = ""
 
 
@@ -211,6 +230,7 @@ def _to_resume(result: HostResult) -> HostResult:
 
 
 def _part(rollback: bool) -> str:
+    """Return the part of the role that applies the intent, or that rolls back."""
     if rollback:
         return "rollback"
     return "change"
@@ -221,6 +241,7 @@ def _by_name(results: Iterable[HostResult]) -> dict[str, HostResult]:
 
 
 def _will_change(result: HostResult) -> bool:
+    """Tell whether a node will be changed, by the result of its check."""
     if result.state is HostState.CHANGED:
         return True
     # An interrupted run left a snapshot open, which only another change or a rollback closes.
@@ -228,14 +249,14 @@ def _will_change(result: HostResult) -> bool:
 
 
 def _left_drained(result: HostResult) -> HostResult:
-    """Return the result of a change on a drained node: after a failure jobs stay away from it."""
-    if result.state in _FINE:
+    """Return the result of a change on a drained node; a failed node stays drained, and its error says so."""
+    if result.state in _SUCCEEDED:
         return result
     return replace(result, error=f"{result.error}; it stays drained")
 
 
-def _reason(failures: Sequence[HostResult], allowed: int) -> str:
-    """Return why no further batch starts, empty within the budget."""
+def _stop_reason(failures: Sequence[HostResult], allowed: int) -> str:
+    """Return why no further batch starts; empty if no more nodes failed than ``allowed``."""
     if len(failures) <= allowed:
         return ""
     first = failures[0]
