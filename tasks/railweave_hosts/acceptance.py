@@ -39,7 +39,7 @@ class AnsibleNodes:
     def __init__(
         self, fabric: str, renderer: HostRenderer, access: HostAccess, hosts: Sequence[Host], progress: NodeProgress
     ) -> None:
-        """Reach ``hosts`` by ``access``; raises RefusedError naming every node without an address."""
+        """Reach ``hosts`` by ``access``; raises RefusedError, which names every node without an address."""
         self._inventory = inventory_of(access, hosts, fabric)
         self._hosts = {host.name: host for host in hosts}
         self._renderer = renderer
@@ -47,10 +47,11 @@ class AnsibleNodes:
         self._progress = progress
 
     def ask(self, part: str, requests: Mapping[str, Mapping[str, Any]]) -> dict[str, NodeAnswer]:
-        """Return the answers of nodes to a part; raises RailweaveError if Ansible does not run."""
+        """Return the answers of the nodes of ``requests`` to a part; raises RailweaveError if Ansible does not run."""
         if not requests:
             return {}
-        arrived: dict[str, float] = {}
+        # When the answer of each node arrived, in Unix seconds.
+        arrived_at: dict[str, float] = {}
         bundles = {node: self._bundle(part, node, request) for node, request in requests.items()}
         inventory = {node: self._inventory[node] for node in requests}
         forks = max(_LEAST_FORKS, min(len(requests), self._access.batches.forks))
@@ -58,14 +59,15 @@ class AnsibleNodes:
         with self._progress(_TITLES[part], len(requests)) as show:
 
             def report(name: str, state: HostState) -> None:
-                arrived[name] = time.time()
+                arrived_at[name] = time.time()
                 if show is not None:
                     show(name, state)
 
             readings = read_nodes(access, inventory, bundles, report, part=part, role=ROLE)
-        return {reading.name: _answer(reading, arrived.get(reading.name)) for reading in readings}
+        return {reading.name: _answer(reading, arrived_at.get(reading.name)) for reading in readings}
 
     def _bundle(self, part: str, node: str, request: Mapping[str, Any]) -> bytes:
+        """Return a node's request for the role's module: JSON in base64."""
         content = dict(request)
         if part == _PREPARE:
             content["facts"] = self._facts_programs(node)
@@ -82,8 +84,11 @@ class AnsibleNodes:
         return {"programs": programs, "document": document}
 
 
-def _answer(reading: NodeReading, arrived: float | None) -> NodeAnswer:
-    """Return the answer in what the node's module printed."""
+def _answer(reading: NodeReading, arrived_at: float | None) -> NodeAnswer:
+    """Return the answer in what the node's module printed, with the offset of the node's clock.
+
+    ``arrived_at`` is when it arrived, in Unix seconds; None means now.
+    """
     if reading.facts is None:
         return NodeAnswer(error=reading.error or "it did not answer")
     try:
@@ -91,6 +96,6 @@ def _answer(reading: NodeReading, arrived: float | None) -> NodeAnswer:
         clock = float(reading.facts["clock"])
     except (KeyError, ValueError, TypeError, zlib.error):
         return NodeAnswer(error="the answer of its program cannot be read")
-    if arrived is None:
-        arrived = time.time()
-    return NodeAnswer(document, "", clock - arrived)
+    if arrived_at is None:
+        arrived_at = time.time()
+    return NodeAnswer(document, offset_s=clock - arrived_at)

@@ -20,6 +20,7 @@ from railweave_hosts.node_pattern import checked_pattern, fill_pattern
 
 
 def _path(value: Any) -> Any:
+    """Return the path in a text, with ``~`` filled in; raises ValueError for a text that is no name of a file."""
     if value == "":
         raise ValueError("the name of a file, or leave it out")
     if isinstance(value, str):
@@ -33,6 +34,7 @@ def _path(value: Any) -> Any:
 
 
 def _refuse(_value: Any) -> Any:
+    """Refuse any value as that of an unknown key."""
     raise PydanticKnownError("unexpected_keyword_argument")
 
 
@@ -160,7 +162,10 @@ CONTAINER_VARIABLE = "railweave_container"
 
 
 def inventory_of(access: HostAccess, hosts: Iterable[Host], fabric: str = "") -> dict[str, dict[str, Any]]:
-    """Return Ansible's variables of each node; raises RefusedError naming every node without an address."""
+    """Return Ansible's variables of each node by the node's name.
+
+    Raises RefusedError, which names every node without an address.
+    """
     inventory: dict[str, dict[str, Any]] = {}
     missing: list[str] = []
     for host in hosts:
@@ -175,6 +180,7 @@ def inventory_of(access: HostAccess, hosts: Iterable[Host], fabric: str = "") ->
 
 
 def _no_address(names: Sequence[str]) -> Diagnostic:
+    """Return the error for nodes without an address."""
     listed = ", ".join(names[:_SHOWN])
     if len(names) > _SHOWN:
         listed += f" and {len(names) - _SHOWN} more"
@@ -202,7 +208,7 @@ def _variables(access: HostAccess, host: Host, fabric: str) -> dict[str, Any] | 
     if address is None:
         return None
     if access.connection is Connection.CONTAINER:
-        # ansible-core has no connection to containers; the interpreter enters the container (runner._interpreted).
+        # ansible-core has no connection to containers; the interpreter enters the container (see runner.py).
         return variables | {"ansible_connection": "local", CONTAINER_VARIABLE: address}
     return variables | _ssh_variables(access.login, address, node.port or access.login.port)
 
@@ -215,6 +221,7 @@ def _address(access: HostAccess, node: NodeAddress, host: Host, fabric: str) -> 
 
 
 def _ssh_variables(login: NodeLogin, address: str, port: int) -> dict[str, Any]:
+    """Return the variables with which Ansible logs in over SSH."""
     variables: dict[str, Any] = {
         "ansible_connection": "ssh",
         "ansible_host": address,
@@ -237,7 +244,11 @@ class Password:
 
 
 def login_passwords(access: HostAccess, environ: Mapping[str, str] | None = None) -> tuple[Password, ...]:
-    """Return the passwords that the login names; raises RefusedError if an environment variable is not set."""
+    """Return the passwords that Ansible will ask for: to log in, and to become root.
+
+    ``environ`` is the environment, by default that of this process. Raises RefusedError if a variable that the login
+    names is not set.
+    """
     if environ is None:
         environ = os.environ
     login = access.login

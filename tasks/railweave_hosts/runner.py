@@ -56,6 +56,7 @@ class _NodeEvents:
     interrupted: bool = False
 
     def result(self, name: str, unfinished: str = "") -> HostResult:
+        """Return the result of the node ``name``; ``unfinished`` is its error if it was not done."""
         changes = tuple(self.changes)
         if self.unreachable:
             return HostResult(name, HostState.UNREACHABLE, changes, self.error)
@@ -78,10 +79,10 @@ def run_role(
     part: str = "change",
     report: Report | None = None,
 ) -> tuple[HostResult, ...]:
-    """Run a part of the role on the nodes of ``inventory`` and return their results in its order.
+    """Run a part of the role on the nodes of ``inventory`` and return their results in the same order.
 
-    ``check`` changes nothing. Raises RailweaveError if Ansible is not installed or does not run at all,
-    KeyboardInterrupt when the run was interrupted.
+    With ``check`` nothing is changed. ``report`` is called with each node that is done. Raises RailweaveError if
+    Ansible is not installed or does not run at all, KeyboardInterrupt if the run was interrupted.
     """
     nodes, unfinished = _run(access, inventory, bundles, _Mode(check=check, part=part), report)
     return tuple(events.result(name, unfinished) for name, events in nodes.items())
@@ -105,13 +106,17 @@ def read_nodes(
     part: str = "facts",
     role: str = ROLE,
 ) -> tuple[NodeReading, ...]:
-    """Return the facts of the nodes of ``inventory``: their settings, or the answers to another part that changes
-    no setting, of another ``role`` as well. Raises like ``run_role``."""
+    """Return the facts of the nodes of ``inventory``; nothing is changed.
+
+    The facts are the settings of the nodes, or their answers to another ``part`` that changes no setting. The part may
+    be one of another ``role``. Raises like ``run_role``.
+    """
     nodes, unfinished = _run(access, inventory, bundles, _Mode(check=True, part=part, role=role), report)
     return tuple(_reading(name, events, unfinished) for name, events in nodes.items())
 
 
 def _reading(name: str, events: _NodeEvents, unfinished: str) -> NodeReading:
+    """Return the facts in a node's events; ``unfinished`` is the error of a node that was not done."""
     if events.facts is None:
         return NodeReading(name, None, events.error or unfinished)
     return NodeReading(name, events.facts, "")
@@ -133,22 +138,26 @@ def _run(
     mode: _Mode,
     report: Report | None,
 ) -> tuple[dict[str, _NodeEvents], str]:
-    """Return the events of each node, and the error of nodes that were not done."""
+    """Run Ansible; return the events of each node, and the error for nodes that were not done.
+
+    Raises like ``run_role``.
+    """
     program = _playbook_program()
     folder = Path(tempfile.mkdtemp(prefix="railweave-hosts-"))
     nodes = {name: _NodeEvents() for name in inventory}
     try:
         paths = _write_bundles(folder, bundles)
         hosts = {
-            name: {**_interpreted(folder, name, variables), "railweave_bundle": paths[name]}
+            name: {**_with_interpreter(folder, name, variables), "railweave_bundle": paths[name]}
             for name, variables in inventory.items()
         }
-        with _own_signals(), _whole_end():
+        with _own_signals(), _workers_ended():
             runner = _runner(folder, access, hosts, program, mode)
             runner.event_handler = lambda event: _add_event(event, nodes, report)
             runner.run()
         if runner.status == "canceled":
             raise KeyboardInterrupt
+        # Without an event of any node the run itself failed.
         if runner.rc and not any(events.done or events.error for events in nodes.values()):
             raise RailweaveError(f"ansible-playbook did not run: {_last_output(runner)}")
     finally:
@@ -169,7 +178,7 @@ def _remove(folder: Path) -> None:
 
 @contextmanager
 def _own_signals() -> Iterator[None]:
-    """Restore the signal handlers that ansible-runner replaces."""
+    """Restore the signal handlers that ansible-runner replaces in the block."""
     handlers = {}
     # Only the main thread may set handlers, so ansible-runner leaves them alone in any other.
     if threading.current_thread() is threading.main_thread():
@@ -182,8 +191,8 @@ def _own_signals() -> Iterator[None]:
 
 
 @contextmanager
-def _whole_end() -> Iterator[None]:
-    """End the workers, too, of a run that is ended early.
+def _workers_ended() -> Iterator[None]:
+    """Make ansible-runner end Ansible's workers, too, if a run in the block is ended early.
 
     Ansible's workers lead sessions of their own (``WorkerProcess._detach``), so they outlive the SIGKILL by which
     ansible-runner ends the process group of the playbook, and continue to change nodes. The playbook passes SIGTERM on.
@@ -206,7 +215,7 @@ def _whole_end() -> Iterator[None]:
 
 
 def _wait_ended(pid: int) -> None:
-    """Wait up to ``_END_S`` for the end of a child process. Raises OSError if there is no such child."""
+    """Wait for the end of a child process, at most ``_END_S``. Raises OSError if there is no such child."""
     deadline = time.monotonic() + _END_S
     while time.monotonic() < deadline:
         # WNOWAIT leaves the exit status to ansible-runner, which started the process.
@@ -216,7 +225,10 @@ def _wait_ended(pid: int) -> None:
 
 
 def _playbook_program() -> Path:
-    """Return ``ansible-playbook`` of this environment, or from PATH."""
+    """Return the path of ``ansible-playbook`` in this environment, or on PATH.
+
+    Raises RailweaveError if Ansible or ansible-runner is not installed.
+    """
     beside_python = Path(sys.executable).with_name("ansible-playbook")
     program = str(beside_python) if beside_python.is_file() else shutil.which("ansible-playbook")
     with suppress(ImportError):
@@ -228,7 +240,7 @@ def _playbook_program() -> Path:
 
 
 def _write_bundles(folder: Path, bundles: Mapping[str, bytes]) -> dict[str, str]:
-    """Write each node's bundle to a file and return the paths."""
+    """Write each node's bundle to a file and return the paths by node."""
     bundles_folder = folder / "bundles"
     bundles_folder.mkdir()
     paths = {}
@@ -239,8 +251,8 @@ def _write_bundles(folder: Path, bundles: Mapping[str, bytes]) -> dict[str, str]
     return paths
 
 
-def _interpreted(folder: Path, name: str, variables: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Return the variables of a node; the interpreter of a container is a script that runs Python inside it."""
+def _with_interpreter(folder: Path, name: str, variables: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return the variables of a node. For a container, write a script that runs Python inside it as the interpreter."""
     container = variables.get(CONTAINER_VARIABLE)
     if container is None:
         return variables
@@ -254,7 +266,7 @@ def _interpreted(folder: Path, name: str, variables: Mapping[str, Any]) -> Mappi
 def _runner(
     folder: Path, access: HostAccess, hosts: Mapping[str, Mapping[str, Any]], program: Path, mode: _Mode
 ) -> Any:
-    """Return an ansible-runner that is ready to run."""
+    """Return an ansible-runner that is ready to run; raises RefusedError if a password is not set."""
     from ansible_runner.interface import init_runner
 
     passwords = login_passwords(access)
@@ -285,6 +297,7 @@ def _runner(
 
 
 def _play(access: HostAccess, mode: _Mode) -> dict[str, Any]:
+    """Return the play that runs a part of a role on all nodes."""
     return {
         "name": "railweave hosts",
         "hosts": "all",
@@ -320,9 +333,10 @@ def _environment(folder: Path, access: HostAccess, program: Path) -> dict[str, s
 
 
 def _ssh_arguments(folder: Path) -> str:
-    """Return the options of ssh: one session serves all tasks of a node, where the path of its socket is short enough.
+    """Return the options of ssh.
 
-    The session ends soon after the last task.
+    One session serves all tasks of a node, and ends soon after the last one. If the path of its socket would be too
+    long, every task has a session of its own.
     """
     if len(str(folder)) > _LONGEST_SOCKET_FOLDER:
         return "-C -o ControlMaster=no"
@@ -343,7 +357,7 @@ def _add_event(event: Mapping[str, Any], nodes: Mapping[str, _NodeEvents], repor
 
 
 def _add_answer(node: _NodeEvents, kind: str, data: Mapping[str, Any]) -> None:
-    """Add the answer of a task to its node: what the task reports, and why it failed."""
+    """Add the answer of a task to its node: the results, and the error if the task failed."""
     answer = data.get("res") or {}
     part = (answer.get("invocation") or {}).get("module_args", {}).get("part", "")
     _add_results(node, answer, part)
@@ -357,7 +371,10 @@ def _add_answer(node: _NodeEvents, kind: str, data: Mapping[str, Any]) -> None:
 
 
 def _failure_text(answer: Mapping[str, Any]) -> str:
-    """Return why a task failed; where its program printed no JSON, what it printed, or its exit status."""
+    """Return why a task failed.
+
+    If its program printed no JSON, that is the last line that it printed, or its exit status.
+    """
     message = _in_a_line(answer.get("msg"))
     # Ansible adds the output only where it cannot read it, and says itself if the cause is a wrong path of Python.
     if "module_stdout" not in answer or "interpreter" in message:
@@ -384,6 +401,7 @@ def _add_results(node: _NodeEvents, answer: Mapping[str, Any], part: str) -> Non
 def _reported_changes(answer: Mapping[str, Any], part: str) -> list[Any]:
     """Return the changes in an answer. Raises TypeError if the answer to a change has none, not even an empty list."""
     changes = answer.get("changes")
+    # Parts that change no setting report no changes, and a failed part may report none.
     if "changes" not in answer and (part not in _CHANGING or answer.get("failed")):
         changes = []
     if not isinstance(changes, list):
@@ -403,6 +421,7 @@ def _change(change: Mapping[str, str]) -> HostChange:
 
 
 def _in_a_line(text: object) -> str:
+    """Return a message of Ansible in one line of limited length."""
     line = " ".join(str(text or "").split()).removeprefix("Task failed: ") or "no answer"
     if len(line) > _LONGEST_ERROR:
         return line[: _LONGEST_ERROR - 1] + "…"
@@ -410,6 +429,7 @@ def _in_a_line(text: object) -> str:
 
 
 def _last_output(runner: Any) -> str:
+    """Return the last lines that ansible-playbook printed, or its exit status if it printed none."""
     lines = [line.strip() for line in runner.stdout.read().splitlines() if line.strip()]
     return " ".join(lines[-_TAIL_LINES:]) or f"status {runner.rc}"
 
@@ -417,10 +437,10 @@ def _last_output(runner: Any) -> str:
 def in_batches(names: Sequence[str], canary: int, size: int) -> list[tuple[str, ...]]:
     """Return ``names`` in batches: ``canary`` of them first (none if it is 0), then ``size`` at once."""
     batches = []
-    first = 0
+    in_canary = 0
     # A canary of all nodes would be one batch of any size, so then the batch size alone counts.
     if 0 < canary < len(names):
         batches.append(tuple(names[:canary]))
-        first = canary
-    batches += [tuple(names[start : start + size]) for start in range(first, len(names), size)]
+        in_canary = canary
+    batches += [tuple(names[start : start + size]) for start in range(in_canary, len(names), size)]
     return batches

@@ -91,7 +91,7 @@ class Node:
         self.folder = root + FOLDER
 
     def do(self, part: str) -> dict[str, Any]:
-        """Do a part and return its answer. Raises PartError, OSError."""
+        """Do a part and return its answer, with the stored blocks. Raises PartError, OSError."""
         if part not in PARTS:
             raise PartError(f"part is {part!r}, and must be one of {', '.join(PARTS)}")
         answer: dict[str, Any] = {}
@@ -112,7 +112,10 @@ class Node:
     # What an earlier run left
 
     def stored(self) -> dict[str, Any]:
-        """Return the stored blocks by name, and whether their supervisor runs; drop those that nobody waits for."""
+        """Return the stored blocks by name, whether a supervisor runs, and the boot.
+
+        Blocks of another plan, and those that the controller has or does not know, are dropped.
+        """
         blocks: dict[str, list[Any]] = {}
         # The files are PLAN.BLOCK.jsonl.
         for path in sorted(glob.glob(f"{glob.escape(self.folder)}/*.jsonl")):
@@ -126,7 +129,7 @@ class Node:
         return {"blocks": blocks, "runs": self.supervisor() != [], "boot": boot_id()}
 
     def supervisor(self) -> list[int]:
-        """Return the processes of the supervisor that still run."""
+        """Return the ids of the supervisor's processes that still run; empty if it has ended or never ran."""
         try:
             with open(f"{self.folder}/supervisor.json", encoding="utf-8") as file:
                 processes = json.load(file)
@@ -151,7 +154,10 @@ class Node:
     # Preparation
 
     def prepared(self) -> dict[str, Any]:
-        """Make room, and return the node's settings, versions of tools, and how long it takes to read counters."""
+        """Make room; return the node's settings, the versions of its tools, and how long it takes to read counters.
+
+        Raises PartError if the settings cannot be read, OSError if there is no room.
+        """
         self.make_room()
         before = time.monotonic()
         self.counters()
@@ -174,7 +180,7 @@ class Node:
 
     @staticmethod
     def version(program: str) -> str | None:
-        """Return a program with its version, empty if it tells none; None if it is not installed."""
+        """Return the name and version of a program; empty if it tells no version, None if it is not installed."""
         if shutil.which(program) is None:
             return None
         for line in printed([program, "--version"], VERSION_TIMEOUT_S).splitlines():
@@ -183,7 +189,10 @@ class Node:
         return ""
 
     def facts(self) -> Any:
-        """Return what railweave's own program reads of the node's settings; None without that program."""
+        """Return the node's settings as railweave's own program reads them; None if the request has no program.
+
+        Raises PartError if it prints no JSON.
+        """
         programs = self.request.get("facts") or {}
         if not programs:
             return None
@@ -279,7 +288,10 @@ class Node:
     # A block
 
     def start(self) -> None:
-        """Leave a supervisor of the block behind, and a guard that ends what a killed supervisor leaves."""
+        """Leave a supervisor of the block behind, and a guard that ends what a killed supervisor leaves.
+
+        Raises PartError if another block still runs, if it is too late, or if the supervisor cannot be started.
+        """
         if self.supervisor():
             raise PartError("tests of another block still run on it")
         rounds = self.request["work"]["rounds"]
@@ -316,7 +328,7 @@ class Node:
 
 
 def lease_end(last: dict[str, Any]) -> float:
-    """Return when a supervisor has to be over, in Unix seconds: after the counters behind the last round."""
+    """Return when a supervisor must have ended, in Unix seconds: after the counters are read behind the last round."""
     reading_s = last["serve"] - last["read"]
     return float(last["end"] + reading_s + LEASE_MARGIN_S)
 
@@ -378,7 +390,7 @@ class Supervisor:
             time.sleep(left_s)
 
     def store(self, line: dict[str, Any]) -> None:
-        """Append a line; on a full disk say so in the space that was kept free."""
+        """Append a line to the results; if that fails, store the problem in the space that was kept free."""
         try:
             self.append(line)
         except OSError as error:
@@ -394,9 +406,9 @@ class Supervisor:
         try:
             size = os.fstat(descriptor).st_size
             try:
-                left = data
-                while left:
-                    left = left[os.write(descriptor, left) :]
+                unwritten = data
+                while unwritten:
+                    unwritten = unwritten[os.write(descriptor, unwritten) :]
                 os.fsync(descriptor)
             except OSError:
                 os.ftruncate(descriptor, size)
@@ -406,10 +418,12 @@ class Supervisor:
 
     def results(self, planned: dict[str, Any]) -> list[dict[str, Any]]:
         """Run the tests of a round and return a line for each."""
+        # Servers are started before the clients that connect to them.
         waiting = sorted(planned["tests"], key=lambda test: not test["serves"])
         processes: list[Process] = []
         for test in waiting:
-            self.wait_until(planned["serve" if test["serves"] else "send"])
+            start_at = planned["serve"] if test["serves"] else planned["send"]
+            self.wait_until(start_at)
             late = time.monotonic() > planned["end"] + self.offset
             processes.append(Process(self.node, test, late=late))
         end_s = planned["end"] + self.offset
@@ -469,7 +483,7 @@ class Process:
         return False
 
     def result(self, plan: str) -> dict[str, Any]:
-        """End it if it still runs, and return its line."""
+        """End the tool if it still runs, and return the line of its result."""
         if self.runs() and self.process is not None:
             with contextlib.suppress(OSError):
                 os.killpg(self.process.pid, signal.SIGKILL)
@@ -551,12 +565,13 @@ def started_at(pid: int) -> int:
 
 def acs_control(config: bytes) -> int | None:
     """Return the control register of Access Control Services in a PCIe configuration space; None without it."""
-    place = 0x100
-    while 0x100 <= place < len(config) - 8:
-        header = int.from_bytes(config[place : place + 4], "little")
+    # Extended capabilities are a list: a header has the id in its low bits, and the offset of the next one above.
+    offset = 0x100
+    while 0x100 <= offset < len(config) - 8:
+        header = int.from_bytes(config[offset : offset + 4], "little")
         if header & 0xFFFF == 0x000D:
-            return int.from_bytes(config[place + 6 : place + 8], "little")
-        place = header >> 20
+            return int.from_bytes(config[offset + 6 : offset + 8], "little")
+        offset = header >> 20
     return None
 
 

@@ -70,7 +70,7 @@ def done(arguments: dict[str, Any]) -> dict[str, Any]:
 
 
 def work(node: NodePrograms, part: str, *, check: bool) -> dict[str, Any]:
-    """Do one part of a change. Raises FailedError."""
+    """Do one part of a change and return its results; ``check`` only reports. Raises FailedError."""
     answer = node.run("railweave_change.py", *command_words(part, check), *node.bundle)
     changes = answer["changes"]
     notes: list[Any] = []
@@ -85,14 +85,15 @@ def work(node: NodePrograms, part: str, *, check: bool) -> dict[str, Any]:
     }
     problems = [f"{problem['subject']} {problem['what']}: {problem['message']}" for problem in answer["problems"]]
     if problems:
-        outcome = answer.get("outcome")
-        sentences = [*problems, outcome] if outcome else problems
+        sentences = list(problems)
+        if answer.get("outcome"):
+            sentences.append(answer["outcome"])
         raise FailedError("; ".join(sentences), **result)
     return result
 
 
 def command_words(part: str, check: bool) -> list[str]:
-    """Return the command of railweave_change.py for a part of the work."""
+    """Return the arguments of railweave_change.py for a part of the work; ``check`` only reports."""
     if part == "change":
         return ["check"] if check else ["apply"]
     if part == "rollback" and check:
