@@ -85,13 +85,11 @@ class CommandGroup(TyperGroup):
     def format_commands(self, ctx: Any, formatter: Any) -> None:
         """Write the commands section by section, all names in one column."""
         width = max(map(len, self.commands))
-        room = formatter.width - width - 6
+        # click too leaves 6 columns for the indent and the gaps.
+        summary_width = formatter.width - width - 6
         for section, names in SECTIONS.items():
-            rows = [
-                (f"{name:{width}}", self.commands[name].get_short_help_str(room))
-                for name in names
-                if name in self.commands
-            ]
+            present = [name for name in names if name in self.commands]
+            rows = [(f"{name:{width}}", self.commands[name].get_short_help_str(summary_width)) for name in present]
             if rows:
                 with formatter.section(section):
                     formatter.write_dl(rows)

@@ -201,11 +201,11 @@ def _reading(text: object) -> float | None:
 def _limit(
     metric: ScrapedMetric, port: str, thresholds: Mapping[str, Any], name: str, opposite: str
 ) -> Iterator[PortSample]:
-    """Yield the threshold ``name`` of a module, if it sets thresholds; ``opposite`` is that of the other side."""
+    """Yield the threshold ``name`` of a module if it sets its thresholds; ``opposite`` is the one of the other side."""
     limit = _reading(thresholds.get(name))
-    opposite_limit = _reading(thresholds.get(opposite))
     # Both are 0 if the module does not set them (SFF-8636, CMIS).
-    if limit is not None and isfinite(limit) and limit != opposite_limit:
+    is_set = limit != _reading(thresholds.get(opposite))
+    if limit is not None and is_set and isfinite(limit):
         yield PortSample(metric, port, _number(limit))
 
 

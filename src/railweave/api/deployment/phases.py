@@ -140,6 +140,7 @@ class _PhasedRun:
         """Take the step of one phase and yield it. Raises RefusedError if an earlier phase is not complete."""
         phase = self.live.change.phase(number)
         if number > 1:
+            # Refused unless the switches have done the phase before.
             self.live.done(number, settle=True)
             missing = self.live.missing_cables(number - 1)
             if missing is not None:
@@ -249,6 +250,7 @@ def deploy_node_phase(
     node_phase = live.change.phase(phase)
     if not node_phase.is_of_nodes:
         raise UsageError(f"phase {phase} changes no node: `{command_line('deploy', '--from', base, '--phase', phase)}`")
+    # Refused unless the switches have done the phase before.
     live.done(phase, settle=True)
     check_nodes(live, node_phase, managed=True, nodes_done=nodes_done)
     nodes = hosts.agreed_nodes(project, target, limit=limit, values=node_phase.node_values)

@@ -65,7 +65,10 @@ class _Measures:
         return weights(self.order, self.start.catalog, self.start.prices)
 
     def check(self, design: SuggestedDesign, sizing: Sizing) -> Verdict:
-        """Lay a design out and check it; its intent is read as the user would write it."""
+        """Lay a design out and check it; keep its figures if it is accepted.
+
+        The intent is read as the user would write it. The verdict has the first error, or the value of the design.
+        """
         gathered = gather_text(design.text(sizing), f"{design.name}.yml")
         first_error = next((fault for fault in gathered.diagnostics if fault.severity is Severity.ERROR), None)
         if first_error is not None:

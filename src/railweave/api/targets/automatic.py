@@ -45,10 +45,11 @@ def _running_intent(
     """Return the intent of the nodes and leaves that run today.
 
     ``old_nodes`` are the nodes with a cable that the plan takes out, ``new_nodes`` those with a cable that it plugs. A
-    node runs if one of its cables is taken out, or if none of them changes.
+    node runs if one of its cables is taken out, or if none of them changes. None if no node runs.
     """
     running_nodes = old_nodes | {host.name for host in fabric.hosts if host.name not in new_nodes}
     counts = {entry.name: _last_number(entry.name, running_nodes) for entry in intent.nodes}
+    # An intent states the leaves of one plane.
     plane_leaves = [switch for switch in fabric.tier_switches[0] if switch.plane == 0]
     running_leaves = sum(leaf.name not in plan.unprovisioned for leaf in plane_leaves)
     return of_nodes(intent, counts, running_leaves)

@@ -98,13 +98,14 @@ def _process(command: tuple[str, ...], name: str, target: Target, tasks: "Mappin
 def _channel(target: Target, site: str) -> "Channel":
     """Return the channel to the workers of a site: the pipe of the site's own command, else a queue of the broker."""
     command = target.sites[site].command
+    timeout_s = target.timeouts.worker_s
     if command is not None:
         from nornir_railweave.workers.pipe import PipeChannel
 
-        return PipeChannel(command, f"the worker of site {site}", target.timeouts.worker_s)
+        return PipeChannel(command, f"the worker of site {site}", timeout_s)
     from nornir_railweave.workers.celery_queue import QueueChannel, make_app
 
-    return QueueChannel(make_app(broker_url(target), target.timeouts.worker_s), site, target.timeouts.worker_s)
+    return QueueChannel(make_app(broker_url(target), timeout_s), site, timeout_s)
 
 
 def broker_url(target: Target) -> str:
