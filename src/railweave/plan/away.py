@@ -35,14 +35,15 @@ NOTHING_AWAY = Away()
 
 
 def withheld(maintenance: Maintenance) -> str:
-    """Return in words that SONiC's maintenance mode keeps all traffic off a switch; empty where it does not."""
+    """Return how SONiC's maintenance mode keeps all traffic off a switch, as a phrase; empty if it does not."""
     return _WITHHELD.get(maintenance, "")
 
 
 def away_of(fabric: Fabric, drained: Mapping[str, Collection[str]], ends_in_s: float | None = None) -> Away:
-    """Return what carries no traffic; ``drained`` are the drained BGP peers by switch, ``("*",)`` for a whole one.
+    """Return the switches and links that carry no traffic because they are drained.
 
-    ``ends_in_s`` is when the last hold or unconfirmed commit among them ends; None if there is none.
+    ``drained`` has the drained BGP peers of each switch: ``("*",)`` if it is drained as a whole, empty if nothing is
+    drained. ``ends_in_s`` is when the last hold or unconfirmed commit among the drains ends; None if there is none.
     """
     switches: set[str] = set()
     # A link may be drained at both ends: a dictionary counts it once and keeps the order.

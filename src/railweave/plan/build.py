@@ -28,13 +28,14 @@ def build_plan(
     gone: tuple[str, ...] = (),
     policy: RolloutPolicy = DEFAULT_POLICY,
 ) -> Plan:
-    """Return the plan that brings every device read to the intent; ``readings`` has every switch of ``fabric``.
+    """Return the plan that brings every device that was read to the intent.
 
-    Its waves keep to ``policy``; the plan lists the parts of the policy that no order can keep.
+    ``readings`` has an entry for every switch of ``fabric``; ``gone`` are switches that the intent no longer has. The
+    waves keep to ``policy``. Parts of the policy that no order can keep are listed in the plan's violations.
     """
     if target:
         readings = _with_tenant_blockers(fabric, readings)
-    devices = {switch.name: _device(fabric, switch, readings[switch.name]) for switch in fabric.switches}
+    devices = {switch.name: _device_plan(fabric, switch, readings[switch.name]) for switch in fabric.switches}
     plan = Plan(
         fabric=fabric.name,
         target=target,
@@ -50,7 +51,7 @@ def build_plan(
 
 
 def _with_tenant_blockers(fabric: Fabric, readings: Mapping[str, Reading]) -> Mapping[str, Reading]:
-    """Return the readings with what prevents changes of tenants; such a switch is planned without changes."""
+    """Return the readings with the blockers of tenant changes added. A switch with such a blocker gets no changes."""
     differences: dict[str, DeviceDiff] = {}
     for name, reading in readings.items():
         if reading.difference is not None:
@@ -66,7 +67,7 @@ def _with_tenant_blockers(fabric: Fabric, readings: Mapping[str, Reading]) -> Ma
 
 
 def in_own_order(fabric: Fabric, plan: Plan) -> Plan:
-    """Return ``plan`` with waves that are laid out for its changes, and with the drains of these waves."""
+    """Return ``plan`` with waves that are laid out for its own changes, and with the drains of these waves."""
     two_sided = two_sided_links(fabric, plan.deltas, plan.unprovisioned)
     order = lay_out(
         fabric,
@@ -77,12 +78,12 @@ def in_own_order(fabric: Fabric, plan: Plan) -> Plan:
         # Between two waves the ports of one node would be in two tenants.
         at_once=are_tenant_rules(plan.deltas),
     )
-    return _ordered(fabric, plan, order, two_sided)
+    return _with_order(fabric, plan, order, two_sided)
 
 
 def wave_gate(fabric: Fabric, plan: Plan) -> WaveGate:
     """Return what decides which waves of ``plan`` are allowed, for the planner and for the rollout."""
-    away = _away(fabric, plan)
+    away = _away_when_read(fabric, plan)
     return WaveGate(
         fabric,
         plan.policy,
@@ -94,15 +95,16 @@ def wave_gate(fabric: Fabric, plan: Plan) -> WaveGate:
 
 
 def in_waves(fabric: Fabric, plan: Plan, waves: Iterable[Wave]) -> Plan:
-    """Return ``plan`` in the order of ``waves``, which were laid out for another change and are split if necessary.
+    """Return ``plan`` in the order of ``waves``, which were laid out for another change.
 
-    The drains are computed again: which paths are left for a device depends on the devices before it.
+    A wave that would break a limit of the policy is split. The drains are computed again: which paths are left for a
+    device depends on the devices before it.
     """
     two_sided = two_sided_links(fabric, plan.deltas, plan.unprovisioned)
-    return _ordered(fabric, plan, split_by_limits(waves, wave_gate(fabric, plan)), two_sided)
+    return _with_order(fabric, plan, split_by_limits(waves, wave_gate(fabric, plan)), two_sided)
 
 
-def _away(fabric: Fabric, plan: Plan) -> Away:
+def _away_when_read(fabric: Fabric, plan: Plan) -> Away:
     """Return what carried no traffic when the switches were read."""
     return away_of(fabric, {name: _peers_without_traffic(device) for name, device in plan.devices.items()})
 
@@ -115,8 +117,12 @@ def _peers_without_traffic(device: DevicePlan) -> tuple[str, ...]:
     return difference.drained
 
 
-def _ordered(fabric: Fabric, plan: Plan, order: Order, two_sided: Collection[Link]) -> Plan:
-    away = _away(fabric, plan)
+def _with_order(fabric: Fabric, plan: Plan, order: Order, two_sided: Collection[Link]) -> Plan:
+    """Return ``plan`` with the waves and violations of ``order``, and with what each device drains before its change.
+
+    ``two_sided`` are the links that need a change at both ends.
+    """
+    away = _away_when_read(fabric, plan)
     drains = drains_of_waves(
         fabric,
         plan.deltas,
@@ -130,7 +136,7 @@ def _ordered(fabric: Fabric, plan: Plan, order: Order, two_sided: Collection[Lin
     return replace(plan, devices=devices, waves=order.waves, violations=order.violations)
 
 
-def _device(fabric: Fabric, switch: Switch, reading: Reading) -> DevicePlan:
+def _device_plan(fabric: Fabric, switch: Switch, reading: Reading) -> DevicePlan:
     """Return the plan's entry for one switch."""
     difference = reading.difference
     if difference is None:

@@ -80,13 +80,13 @@ class _Ports:
 
 def changed_cables(plan: Plan) -> tuple[CableChange, ...]:
     """Return the cables that ``plan`` changes: moved ones first, then removed and added ones, by their lower ends."""
-    ports = _ports(plan)
+    ports = _read_ports(plan)
     before = _by_lower_end(plan, ports.before, ports.nodes)
     after = _by_lower_end(plan, ports.after, ports.nodes)
-    leaving = _levels_of_neighbors(plan).keys() - plan.devices.keys()
     # A switch that is added or removed takes all its cables with it; no row shows whether a node stays.
+    leaving_switches = _levels_of_neighbors(plan).keys() - plan.devices.keys()
     moved = moves(
-        (ends for ends in before if ends.lower.device not in leaving),
+        (ends for ends in before if ends.lower.device not in leaving_switches),
         (ends for ends in after if ends.lower.device not in plan.unprovisioned),
     )
     removed_or_moved = before.keys() - after.keys()
@@ -105,7 +105,7 @@ def changed_cables(plan: Plan) -> tuple[CableChange, ...]:
 
 def fabric_cables(plan: Plan) -> tuple[set[Ends], set[Ends]]:
     """Return the cables between switches that ``plan`` changes, as they are and as they will be, by SONiC's names."""
-    ports = _ports(plan)
+    ports = _read_ports(plan)
     before = _by_lower_end(plan, ports.before, ports.nodes)
     after = _by_lower_end(plan, ports.after, ports.nodes)
     return _between_switches(before, ports.nodes), _between_switches(after, ports.nodes)
@@ -113,7 +113,7 @@ def fabric_cables(plan: Plan) -> tuple[set[Ends], set[Ends]]:
 
 def node_cables(plan: Plan) -> tuple[set[Ends], set[Ends]]:
     """Return the cables to nodes that ``plan`` changes, as they are and as they will be, by SONiC's names."""
-    ports = _ports(plan)
+    ports = _read_ports(plan)
     before = set(_by_lower_end(plan, ports.before, ports.nodes))
     after = set(_by_lower_end(plan, ports.after, ports.nodes))
     return before - _between_switches(before, ports.nodes), after - _between_switches(after, ports.nodes)
@@ -127,7 +127,8 @@ def _sort_key(ends: Ends) -> tuple[object, object]:
     return natural_key(str(ends.lower.device)), natural_key(str(ends.lower.port))
 
 
-def _ports(plan: Plan) -> _Ports:
+def _read_ports(plan: Plan) -> _Ports:
+    """Return the cables and labels that the changed rows of ``plan`` name."""
     ports = _Ports()
     for name, delta in plan.deltas.items():
         if delta.about(SubjectKind.LINK):
@@ -170,7 +171,7 @@ _FieldValues = Mapping[_PortBeforeOrAfter, str]
 def _recabled(
     far_devices: _FieldValues, far_labels: _FieldValues, descriptions: _FieldValues
 ) -> list[_PortBeforeOrAfter]:
-    """Return the ports, before and after, whose cables change."""
+    """Return the ports whose cables change, each before and after the change if it has a cable then."""
     # A cable whose far port only gets another label stays where it is.
     recabled_ports = {port_state.port for port_state in (*far_devices, *descriptions)}
     candidates = dict.fromkeys((*far_devices, *far_labels))
@@ -178,9 +179,10 @@ def _recabled(
 
 
 def _far_end(ports: _Ports, device: str | None, label: str | None, description: str) -> End:
-    """Return the far end of a cable: by the port's description if that fits DEVICE_NEIGHBOR, else by the label.
+    """Return the far end of a cable: as the port's description has it if that fits DEVICE_NEIGHBOR, else by the label.
 
-    ``device`` and ``label`` are None if no change has them. A far end that is a GPU node is added to ``ports.nodes``.
+    ``device`` and ``label`` are those of DEVICE_NEIGHBOR, None if no change has them. A far end that is a GPU node is
+    added to ``ports.nodes``.
     """
     described = _described_end(description)
     if device is None:
@@ -194,7 +196,7 @@ def _far_end(ports: _Ports, device: str | None, label: str | None, description: 
 
 
 def _field_values(delta: Delta, kind: SubjectKind, field: str) -> dict[_PortBeforeOrAfter, str]:
-    """Return the texts that a field of the changed rows of a kind has before and after."""
+    """Return the texts of ``field`` in the changed rows of a kind, before and after; rows without it are left out."""
     values = {}
     for change in delta.about(kind):
         before = _field_value(change, change.before, field)
@@ -207,7 +209,10 @@ def _field_values(delta: Delta, kind: SubjectKind, field: str) -> dict[_PortBefo
 
 
 def _field_value(change: Change, content: Value | Fields | None, field: str) -> str | None:
-    """Return the text of a field in ``content``, which is a whole row or one field of it; None if it is not there."""
+    """Return the text of ``field`` in ``content``, which is a whole row or the one field that changes.
+
+    Returns None if ``content`` does not have the field.
+    """
     value = content
     if change.field is None:
         value = content.get(field) if isinstance(content, Mapping) else None
@@ -227,7 +232,10 @@ def _described_end(description: str) -> End | None:
 
 
 def _by_lower_end(plan: Plan, cables: dict[End, End], nodes: set[str]) -> dict[Ends, None]:
-    """Return the cables, lower end first, as an ordered set: a cable that both ends name counts once."""
+    """Return the cables, lower end first, as an ordered set. A cable that both of its ends name is in it once.
+
+    ``cables`` maps the end at which a row names the cable to the far end. ``nodes`` are the GPU nodes among these.
+    """
     levels = _levels_of_neighbors(plan)
     for name, device in plan.devices.items():
         levels[name] = _LEVELS.get(device.role, 0)
@@ -271,17 +279,17 @@ def _levels_of_neighbors(plan: Plan) -> dict[str, int]:
 
 
 def _added_cable(labels: Mapping[End, str], ends: Ends) -> CableChange:
-    shown = _texts(labels, ends)
+    shown = _shown_ends(labels, ends)
     return CableChange(lower=shown[ends.lower], before="", after=shown[ends.upper])
 
 
 def _removed_cable(labels: Mapping[End, str], ends: Ends) -> CableChange:
-    shown = _texts(labels, ends)
+    shown = _shown_ends(labels, ends)
     return CableChange(lower=shown[ends.lower], before=shown[ends.upper], after="")
 
 
 def _moved_cable(labels: Mapping[End, str], before: Ends, after: Ends) -> CableChange:
-    shown = _texts(labels, (*before, *after))
+    shown = _shown_ends(labels, (*before, *after))
     lower_after = ""
     if after.lower != before.lower:
         lower_after = shown[after.lower]
@@ -294,8 +302,11 @@ def _moved_cable(labels: Mapping[End, str], before: Ends, after: Ends) -> CableC
     )
 
 
-def _texts(labels: Mapping[End, str], ends: Collection[End]) -> dict[End, str]:
-    """Return the ends of a cable as texts: by labels if all have one, since a technician reads one way of naming."""
+def _shown_ends(labels: Mapping[End, str], ends: Collection[End]) -> dict[End, str]:
+    """Return the ends of a cable as texts ``device:port``.
+
+    Ports are named by their labels if all have one, else all by SONiC's names: a technician reads one way of naming.
+    """
     if all(end in labels for end in ends):
         return {end: f"{end.device}:{labels[end]}" for end in ends}
     return {end: f"{end.device}:{end.port}" for end in ends}

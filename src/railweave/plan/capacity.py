@@ -40,7 +40,10 @@ class Capacity:
 def capacity(
     fabric: Fabric, out: Collection[str], *, unprovisioned: Collection[str] = (), down: Collection[Link] = ()
 ) -> Capacity:
-    """Return what ``fabric`` carries without the devices ``out`` and the links ``down``; linear in its links."""
+    """Return what ``fabric`` carries without the devices ``out`` and the links ``down``.
+
+    The time is linear in the links of the fabric.
+    """
     service = Service(fabric, unprovisioned)
     least_uplink_percent, _ = service.least_uplinks(out, down)
     return Capacity(
@@ -93,7 +96,7 @@ class Service:
 
     def __init__(self, fabric: Fabric, unprovisioned: Collection[str] = ()) -> None:
         uppers = [switch.name for switches in fabric.tier_switches[1:] for switch in switches]
-        self._bit = {name: 1 << place for place, name in enumerate(uppers)}
+        self._bit = {name: 1 << index for index, name in enumerate(uppers)}
         self._below = _bandwidth_below(fabric, uppers, frozenset(unprovisioned))
         """Upper switch → lower switch → bandwidth between the two, in Gb/s."""
         self._lower = self._lower_switches(fabric, unprovisioned)
@@ -208,15 +211,18 @@ class Service:
         leaf_counts = Counter(self._leaf_counts)
         above = self._above
         leaves = self._lower.keys() - self._bit.keys()
+        # Leaves that are out of service are no longer in any group.
         for name in leaves.intersection(out):
             leaf = self._lower[name]
             leaf_counts[_LeafGroup(leaf.network, leaf.uppers)] -= 1
         for name, severed in self._severed(down, out).items():
             lower = self._lower[name]
             uppers_left = lower.uppers & ~severed
-            if name in self._bit:
+            is_spine = name in self._bit
+            if is_spine:
                 above = {**above, self._bit[name]: uppers_left}
             else:
+                # A leaf that loses all links to a switch changes to the group of leaves without that switch.
                 leaf_counts[_LeafGroup(lower.network, lower.uppers)] -= 1
                 leaf_counts[_LeafGroup(lower.network, uppers_left)] += 1
         in_service = ~sum(self._bit[name] for name in set(out) if name in self._bit)
@@ -253,9 +259,9 @@ def _least_paths(leaf_counts: Mapping[_LeafGroup, int], in_service: int, above: 
             groups_of_network[group.network].append(group)
     least: int | None = None
     for groups in groups_of_network.values():
-        for place, group in enumerate(groups):
+        for index, group in enumerate(groups):
             # Two leaves of the same group are a pair as well.
-            first_partner = place if leaf_counts[group] > 1 else place + 1
+            first_partner = index if leaf_counts[group] > 1 else index + 1
             for partner in groups[first_partner:]:
                 paths = _paths(group.uppers, partner.uppers, in_service, above)
                 if least is None or paths < least:
@@ -288,12 +294,12 @@ def _switches_above(switches: int, above: Mapping[int, int]) -> int:
 def rails_out(
     fabric: Fabric, out: Collection[str], *, unprovisioned: Collection[str] = (), down: Collection[Link] = ()
 ) -> int:
-    """Return on how many rails the worst GPU node has no link left with a leaf in service."""
+    """Return the number of rails on which the worst GPU node has no link left to a leaf in service."""
     return rails_without(fabric, lost_ports(fabric, (*out, *unprovisioned), down))
 
 
 def rails_without(fabric: Fabric, lost: Iterable[Link]) -> int:
-    """Return on how many rails the worst GPU node has no link left when it loses the links ``lost``."""
+    """Return the number of rails on which the worst GPU node has no link left when the links ``lost`` are down."""
     rails_lost: Counter[str] = Counter()
     # The nodes of an entry share their ports, so the ports are counted once, by identity.
     ports_per_rail: dict[int, Counter[int | None]] = {}

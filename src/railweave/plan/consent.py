@@ -19,7 +19,7 @@ from railweave.sonic.delta.subject import SubjectKind
 from railweave.wording import command_line, counted, first_few, natural_key
 
 
-def _in_phases() -> str:
+def _phased_deploy_command() -> str:
     """Return the command that deploys in phases, with the intent and the target of the running one."""
     return f"`{command_line('deploy', '--from', 'REV')}`, where REV is the git revision that is deployed"
 
@@ -32,7 +32,7 @@ def leaving_ports(fabric: Fabric, difference: DeviceDiff | None) -> tuple[Closin
 
 
 def live_port_diagnostics(plan: Plan) -> Iterator[Diagnostic]:
-    """Yield an error if ports would close that something still uses."""
+    """Yield an error if the plan would shut down ports that something still uses."""
     devices: list[str] = []
     far_ends: set[str] = set()
     port_count = 0
@@ -50,7 +50,7 @@ def live_port_diagnostics(plan: Plan) -> Iterator[Diagnostic]:
         f"{counted(port_count, 'port')} of {counted(len(devices), 'switch')} would be shut down permanently, but"
         f" {verb} still in use: {first_few(sorted(far_ends, key=natural_key))}",
         devices=tuple(devices),
-        fix=f"take them out of use before their ports close with {_in_phases()};"
+        fix=f"take them out of use before their ports close with {_phased_deploy_command()};"
         " or deploy with --remove-live if they may lose these links",
     )
 
@@ -94,19 +94,19 @@ PLAN_ALONE = DeployOptions()
 
 
 def check_consent(plan: Plan, consent: DeployOptions) -> tuple[Diagnostic, ...]:
-    """Return why ``plan`` must not be carried out under ``consent``; empty if it may."""
+    """Return an error for each reason why ``plan`` must not be carried out under ``consent``; empty if it may be."""
     stops_before_first_wave = bool(plan.names(DeviceState.UNREACHABLE)) and not consent.skip_unreachable
     if stops_before_first_wave:
-        # Violations are of waves, and none of these would begin.
+        # Violations concern waves, and no wave would begin.
         plan = replace(plan, violations=())
     diagnostics = [*conflicts(plan)]
-    diagnostics += _renumberings(plan, consent)
-    diagnostics += _two_sided_violations(plan, consent)
-    diagnostics += _reloads(plan, consent)
-    diagnostics += _markings(plan, consent)
+    diagnostics += _renumbering_errors(plan, consent)
+    diagnostics += _two_sided_errors(plan, consent)
+    diagnostics += _reload_errors(plan, consent)
+    diagnostics += _removed_marking_errors(plan, consent)
     if not consent.may_drop_old_values:
         diagnostics += lowered_mtu(plan)
-    diagnostics += _cable_moves(plan, consent)
+    diagnostics += _cable_move_errors(plan, consent)
     if not consent.remove_live:
         diagnostics += live_port_diagnostics(plan)
     if not consent.allow_lockout:
@@ -117,10 +117,10 @@ def check_consent(plan: Plan, consent: DeployOptions) -> tuple[Diagnostic, ...]:
 
 
 def conflicts(plan: Plan) -> tuple[Diagnostic, ...]:
-    """Return why parts of ``plan`` cannot be carried out with any consent; these are errors of planning already.
+    """Return the errors that no consent allows; `plan` reports them already.
 
-    A device that is not what the intent takes it for or that would refuse a reload, unmanaged rows that conflict with
-    managed ones, and a rollout policy that no order can keep.
+    These are devices that are not what the intent takes them for or that would refuse a reload, unmanaged rows that
+    conflict with managed ones, and parts of the rollout policy that no order can keep.
     """
     diagnostics: list[Diagnostic] = []
     for name, device in plan.devices.items():
@@ -128,13 +128,14 @@ def conflicts(plan: Plan) -> tuple[Diagnostic, ...]:
             code = blocker.code or "RW509"
             diagnostics.append(error(code, f"{name}: {blocker.message}", devices=(name,), fix=blocker.fix))
     for name, device in plan.devices.items():
-        diagnostics += (_conflict(name, row) for row in device.difference.conflicts)
+        diagnostics += (_conflict_error(name, row) for row in device.difference.conflicts)
     # Floors that are crossed only while links wait for their second end are consented to with --renumber.
-    unmet = (violation for violation in plan.violations if not violation.two_sided)
-    return (*diagnostics, *violation_diagnostics(unmet, plan.policy))
+    not_consentable = (violation for violation in plan.violations if not violation.two_sided)
+    return (*diagnostics, *violation_diagnostics(not_consentable, plan.policy))
 
 
-def _conflict(name: str, row: Conflict) -> Diagnostic:
+def _conflict_error(name: str, row: Conflict) -> Diagnostic:
+    """Return the error for an unmanaged row that conflicts with managed ones on the switch ``name``."""
     claim = row.claim
     if row.port:
         claim += ", which the fabric needs"
@@ -146,7 +147,8 @@ def _conflict(name: str, row: Conflict) -> Diagnostic:
     )
 
 
-def _renumberings(plan: Plan, consent: DeployOptions) -> Iterable[Diagnostic]:
+def _renumbering_errors(plan: Plan, consent: DeployOptions) -> Iterable[Diagnostic]:
+    """Yield the errors for identities that change on running devices and for stripes that move."""
     if consent.renumber:
         return
     renumbered = find_renumbering(plan)
@@ -160,15 +162,16 @@ def _renumberings(plan: Plan, consent: DeployOptions) -> Iterable[Diagnostic]:
     yield from moved_stripe_diagnostics(plan.moved_stripes)
 
 
-def _two_sided_violations(plan: Plan, consent: DeployOptions) -> Iterable[Diagnostic]:
-    """Return the floors that are crossed while links wait for their second end, unless --renumber consents."""
+def _two_sided_errors(plan: Plan, consent: DeployOptions) -> Iterable[Diagnostic]:
+    """Return an error for each floor that is crossed while links wait for their second end."""
     if consent.renumber:
         return ()
     two_sided = (violation for violation in plan.violations if violation.two_sided)
     return violation_diagnostics(two_sided, plan.policy)
 
 
-def _reloads(plan: Plan, consent: DeployOptions) -> Iterable[Diagnostic]:
+def _reload_errors(plan: Plan, consent: DeployOptions) -> Iterable[Diagnostic]:
+    """Yield an error if the plan reloads switches."""
     if plan.reloading and not consent.provision:
         effect = "their data plane is down for minutes"
         if all(plan.devices[name].difference.unprovisioned for name in plan.reloading):
@@ -182,7 +185,7 @@ def _reloads(plan: Plan, consent: DeployOptions) -> Iterable[Diagnostic]:
 
 
 def removed_markings(plan: Plan) -> tuple[tuple[int, tuple[str, ...]], ...]:
-    """Return each code point that stops being lossless, ascending, with the devices where it does."""
+    """Return each code point that stops being lossless with the devices on which it does, sorted by code point."""
     devices_of: dict[int, list[str]] = {}
     for name, device in plan.devices.items():
         for dscp in device.difference.lossless_removed:
@@ -190,7 +193,8 @@ def removed_markings(plan: Plan) -> tuple[tuple[int, tuple[str, ...]], ...]:
     return tuple((dscp, tuple(names)) for dscp, names in sorted(devices_of.items()))
 
 
-def _markings(plan: Plan, consent: DeployOptions) -> Iterable[Diagnostic]:
+def _removed_marking_errors(plan: Plan, consent: DeployOptions) -> Iterable[Diagnostic]:
+    """Yield an error for each code point that stops being lossless."""
     if consent.may_drop_old_values:
         return
     for dscp, devices in removed_markings(plan):
@@ -199,7 +203,7 @@ def _markings(plan: Plan, consent: DeployOptions) -> Iterable[Diagnostic]:
             f"DSCP {dscp} is lossless on {first_few(devices, 1)}, and"
             " would be no more, or on another priority: whatever GPU nodes still send with it would be dropped",
             devices=devices,
-            fix=f"go through switches that accept both with {_in_phases()};"
+            fix=f"go through switches that accept both with {_phased_deploy_command()};"
             " or, where no node sends it any more, deploy with --single-step",
         )
 
@@ -221,7 +225,7 @@ def lowered_mtu(plan: Plan) -> Iterable[Diagnostic]:
             f"the MTU goes down, to {smallest} bytes on {first_few(devices, 1)}: larger packets that GPU nodes still"
             " send would be dropped",
             devices=devices,
-            fix=f"lower the nodes before the switches with {_in_phases()};"
+            fix=f"lower the nodes before the switches with {_phased_deploy_command()};"
             " or, where no node sends larger packets any more, deploy with --single-step",
         )
 
@@ -246,7 +250,8 @@ def access_changes(plan: Plan) -> Iterable[Diagnostic]:
         )
 
 
-def _cable_moves(plan: Plan, consent: DeployOptions) -> Iterable[Diagnostic]:
+def _cable_move_errors(plan: Plan, consent: DeployOptions) -> Iterable[Diagnostic]:
+    """Yield an error if cables of running leaves have to move."""
     if consent.single_step:
         return
     cables = moved_cables(plan)
@@ -258,13 +263,13 @@ def _cable_moves(plan: Plan, consent: DeployOptions) -> Iterable[Diagnostic]:
             f"{len(cables)} cables of leaves that run have to move, {most} of them at {leaf}, and their links would be"
             " down until all are in place",
             devices=tuple(cables_per_leaf),
-            fix=f"move them in steps that keep every leaf's other links with {_in_phases()};"
+            fix=f"move them in steps that keep every leaf's other links with {_phased_deploy_command()};"
             " or, where they are moved already or nothing uses the fabric, deploy with --single-step",
         )
 
 
 def awaiting(names: Sequence[str]) -> Diagnostic:
-    """Return the error for commits that await confirmation: what these devices will run is unknown."""
+    """Return the error for commits on ``names`` that await confirmation: it is unknown what these devices will run."""
     return error(
         "RW508",
         f"a commit still awaits confirmation on {', '.join(names)}: "

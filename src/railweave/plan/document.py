@@ -45,11 +45,15 @@ def plan_json(plan: Plan) -> dict[str, Any]:
 
 
 def plan_digest(plan: Plan) -> str:
-    """Return the digest of the document of ``plan``, whose changes are made and hashed one after the other."""
+    """Return the SHA-256 of the document of ``plan``.
+
+    The documents of the changes are made and hashed one after the other, so that they need not all be in memory.
+    """
     return _digest(_document(plan, ()), _change_texts(plan))
 
 
 def _document(plan: Plan, changes: Iterable[dict[str, Any]]) -> dict[str, Any]:
+    """Return the document of ``plan`` without its digest; ``changes`` are the documents of its changes."""
     document = {
         "version": plan.version,
         "fabric": plan.fabric,
@@ -87,9 +91,9 @@ def _cable_json(cable: CableToMove) -> dict[str, Any]:
 
 
 def _device_json(device: DevicePlan) -> dict[str, Any]:
-    """Return a device as the contract has it: one flat object of the plan's, the reading's and the difference's values.
+    """Return a device as the contract has it: one flat object of values of the plan, the reading and the difference.
 
-    Values that describe the moment of reading are not part of what was reviewed, so they are not in the digest.
+    Values that describe the moment of reading are left out, since they are no part of what was reviewed.
     """
     reading = device.reading
     difference = device.difference
@@ -140,8 +144,8 @@ def change_json(device: str, change: Change) -> dict[str, Any]:
         "table": shown.table,
         "key": shown.key,
         "field": shown.field,
-        "before": _plain(shown.before),
-        "after": _plain(shown.after),
+        "before": _json_value(shown.before),
+        "after": _json_value(shown.after),
         "disruption": shown.disruption.value,
         "method": shown.method.value,
         "reason": shown.reason,
@@ -153,13 +157,13 @@ def change_json(device: str, change: Change) -> dict[str, Any]:
     return document
 
 
-def _plain(value: Any) -> Any:
+def _json_value(value: Any) -> Any:
     """Return a value of a row as JSON has it: tuples as lists."""
     if value is None or isinstance(value, str):
         return value
     if isinstance(value, tuple):
         return list(value)
-    return {name: _plain(field) for name, field in value.items()}
+    return {name: _json_value(field) for name, field in value.items()}
 
 
 def _change_texts(plan: Plan) -> Iterator[str]:
@@ -198,16 +202,17 @@ _MOST_CACHED_TEXTS = 4096
 
 
 def _digest(document: Mapping[str, Any], changes: Iterable[str] | None = None) -> str:
-    """Return the SHA-256 of everything in ``document`` but its digest, written without spaces and sorted by key.
+    """Return the SHA-256 of ``document`` without its digest, as JSON without spaces and with sorted keys.
 
-    The changes of a thousand switches would be a text of a hundred megabytes, so they are hashed one after the other.
-    ``changes``, if given, are their texts, and replace the changes in the document.
+    ``changes``, if given, are texts that replace the changes in the document. Changes are hashed one after the other:
+    those of a thousand switches would be a text of a hundred megabytes.
     """
     hashed = hashlib.sha256()
     separator = "{"
     for name in sorted(document.keys() - {"digest"}):
         hashed.update(f"{separator}{_JSON.encode(name)}:".encode())
         separator = ","
+        # A document that was read from a file may have values of any type.
         value = document[name]
         if name == "changes" and isinstance(value, Iterable):
             texts = map(_JSON.encode, value) if changes is None else changes
@@ -221,7 +226,7 @@ def _digest(document: Mapping[str, Any], changes: Iterable[str] | None = None) -
 
 
 def _original_wording(headline: str) -> str:
-    """Return a headline in the words of revision 89c1923c: plans and journals of that time keep their digest."""
+    """Return a headline in the words of revision 89c1923c, so plans and journals of that time keep their digest."""
     headline = headline.replace("no renumbering", "moves no address").replace("no new address", "moves no address")
     headline = headline.replace("(reload", "(the switch reloads")
     return _ADDRESSES.sub("moves", headline)
@@ -234,7 +239,7 @@ _BATCH_SIZE = 256
 
 
 def _hash_list(update: Callable[[bytes], None], texts: Iterable[str]) -> None:
-    """Hash a JSON list of these items, each of them JSON already."""
+    """Hash a JSON list whose items are ``texts``, each of them JSON already; ``update`` is that of the hash."""
     remaining = iter(texts)
     separator = ""
     update(b"[")
@@ -281,10 +286,10 @@ def _json_of(text: str, file: str) -> Any:
 
 
 def _other_version(version: object) -> str:
-    """Return why a plan of ``version`` is not read: what a plan holds is part of what was reviewed."""
-    older = isinstance(version, int) and version < PLAN_VERSION
-    who = "an older" if older else "another"
-    return f"this plan is of {who} railweave: it has version {version!r}, and this program reads version {PLAN_VERSION}"
+    """Return why a plan of another version is refused: what a plan holds is part of what was reviewed."""
+    is_older = isinstance(version, int) and version < PLAN_VERSION
+    age = "an older" if is_older else "another"
+    return f"this plan is of {age} railweave: it has version {version!r}, and this program reads version {PLAN_VERSION}"
 
 
 def _refused(message: str, file: str, line: int = 1, column: int = 1) -> RefusedError:
@@ -340,23 +345,26 @@ def _devices(documents: Mapping[str, dict[str, Any]], deltas: Mapping[str, Delta
 
 
 def _device(document: Mapping[str, Any], delta: Delta, at: Place) -> DevicePlan:
-    """Return the device that ``_device_json`` made a document of, with its changes."""
-    difference: DeviceDiff = read_value(DeviceDiff, {**_part(DeviceDiff, document), "delta": delta}, at)
-    reading: Reading = read_value(Reading, _part(Reading, document), at)
+    """Return the device of a document that ``_device_json`` made, with its changes; ``at`` is its place in the file.
+
+    Raises InvalidValueError for a value of the wrong type.
+    """
+    difference: DeviceDiff = read_value(DeviceDiff, {**_fields_in(DeviceDiff, document), "delta": delta}, at)
+    reading: Reading = read_value(Reading, _fields_in(Reading, document), at)
     if difference.blockers:
-        # The file's error is then that of the blockers.
+        # The document's error repeats the messages of the blockers.
         reading = replace(reading, error="")
-    device: DevicePlan = read_value(DevicePlan, _part(DevicePlan, document), at)
+    device: DevicePlan = read_value(DevicePlan, _fields_in(DevicePlan, document), at)
     return replace(device, reading=replace(reading, difference=difference))
 
 
-def _part(kind: type[DeviceDiff | Reading | DevicePlan], document: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the members of a document that are fields of ``kind``."""
-    return {field.name: document[field.name] for field in fields(kind) if field.name in document}
+def _fields_in(value_type: type[DeviceDiff | Reading | DevicePlan], document: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the members of a document that are fields of ``value_type``."""
+    return {field.name: document[field.name] for field in fields(value_type) if field.name in document}
 
 
 def _policy(document: Mapping[str, Any]) -> RolloutPolicy:
-    """Return the policy that ``_policy_json`` made a document of, whose keys are the inventory's."""
+    """Return the policy of a document that ``_policy_json`` made; its keys are those of the inventory."""
     shares = document["max_unavailable"]
     floor = document["floor"]
     values = {
@@ -378,23 +386,28 @@ def _share(value: int | str) -> dict[str, Any]:
 
 
 def _deltas(changes: Iterable[Mapping[str, Any]]) -> dict[str, Delta]:
+    """Return the changes of each device; ``changes`` are documents that ``change_json`` made."""
     changes_of: dict[str, list[Change]] = {}
     for number, document in enumerate(changes):
-        changes_of.setdefault(document["device"], []).append(change_of(document, ("changes", number)))
-    return {name: Delta(tuple(of_device)) for name, of_device in changes_of.items()}
+        change = change_of(document, ("changes", number))
+        changes_of.setdefault(document["device"], []).append(change)
+    return {name: Delta(tuple(changes_of_device)) for name, changes_of_device in changes_of.items()}
 
 
 def change_of(document: Mapping[str, Any], at: Place = ()) -> Change:
-    """Return the change that `change_json` made a document of; raises ValueError, LookupError for anything else."""
-    values = {"before": _value(document["before"]), "after": _value(document["after"])}
+    """Return the change of a document that ``change_json`` made; ``at`` is its place in the file.
+
+    Raises ValueError or LookupError for anything else.
+    """
+    values = {"before": _row_value(document["before"]), "after": _row_value(document["after"])}
     change: Change = read_value(Change, {**document, **values}, at)
     return change
 
 
-def _value(value: Any) -> Any:
+def _row_value(value: Any) -> Any:
     """Return a value as the engine keeps it: lists as tuples."""
     if isinstance(value, dict):
-        return {name: _value(field) for name, field in value.items()}
+        return {name: _row_value(field) for name, field in value.items()}
     if isinstance(value, list):
         return tuple(value)
     return value

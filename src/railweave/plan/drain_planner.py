@@ -53,9 +53,9 @@ def drains_of_waves(
 ) -> dict[str, tuple[str, ...]]:
     """Return the BGP peers to drain on each device before its change; devices that are not drained are left out.
 
-    ``unprovisioned`` are the devices that are provisioned for the first time, ``two_sided`` the links that are down
-    from the wave of their first end until that of their second. ``out_of_service`` and ``links_down`` carry no traffic
-    during the whole rollout.
+    ``unprovisioned`` are the devices that are provisioned for the first time. ``two_sided`` are links that are down
+    from the wave of their first end until that of their second. The switches ``out_of_service`` and the links
+    ``links_down`` carry no traffic during the whole rollout.
     """
     two_sided_of: dict[str, set[Link]] = {}
     for link in two_sided:
@@ -68,6 +68,7 @@ def drains_of_waves(
         out = {*without_traffic, *wave}
         down = {*two_sided_down, *links_down}
         for name in wave:
+            # A switch before its first configuration carries no traffic to move away.
             if name in unprovisioned:
                 continue
             switch = fabric.switch_of[name]
@@ -83,9 +84,10 @@ def drains_of_waves(
 def _has_other_paths(
     fabric: Fabric, switch: Switch, peers: Collection[str], out: Collection[str], down: Collection[Link]
 ) -> bool:
-    """Tell whether every leaf that uses the drained links keeps another uplink.
+    """Tell whether every leaf that uses the links of ``peers`` keeps another uplink while these are drained.
 
-    A spine that keeps no uplink announces no routes from above, so the switches below it need another one too.
+    A spine that keeps no uplink announces no routes from above, so the switches below it need another uplink too.
+    ``out`` and ``down`` are the switches and links that carry no traffic at that time.
     """
     down = set(down)
     others_out = set(out) - {switch.name}
@@ -95,6 +97,7 @@ def _has_other_paths(
         # A switch that is drained as a whole needs no uplink of its own.
         affected -= {switch.name}
     cut_off: set[str] = set()
+    # Go down tier by tier, from the switches that lose their uplinks to those below them.
     while affected:
         unusable = others_out | cut_off
         newly_cut_off = {lower for lower in affected if not _has_uplink(fabric, lower, unusable, drained | down)}
@@ -117,8 +120,11 @@ def _has_uplink(fabric: Fabric, name: str, unusable: Collection[str], down: Coll
 
 
 def drain_of(fabric: Fabric, switch: Switch, changes: Iterable[Change]) -> tuple[str, ...]:
-    """Return the peers to drain for ``changes`` if all traffic has another way; ``("*",)`` is the whole switch."""
-    disturbing = _disturbing(changes)
+    """Return the BGP peers to drain before ``changes``, provided that all traffic has another path.
+
+    Returns ``("*",)`` for the whole switch, and nothing if no change disturbs traffic.
+    """
+    disturbing = _disturbing_changes(changes)
     if not disturbing:
         return ()
     touched = _touched(fabric, switch, disturbing)
@@ -136,21 +142,21 @@ def is_disruptive(fabric: Fabric, switch: Switch, changes: Iterable[Change]) -> 
 
     A session or port that ends because its far end leaves the intent is not a disturbance.
     """
-    disturbing = _disturbing(changes)
+    disturbing = _disturbing_changes(changes)
     if not disturbing:
         return False
     touched = _touched(fabric, switch, disturbing)
     return touched.everything or touched.nodes or bool(touched.links)
 
 
-def _disturbing(changes: Iterable[Change]) -> list[Change]:
+def _disturbing_changes(changes: Iterable[Change]) -> list[Change]:
     return [change for change in changes if change.disruption is not Disruption.NONE]
 
 
 def two_sided_links(
     fabric: Fabric, changes: Mapping[str, Iterable[Change]], unprovisioned: Collection[str] = ()
 ) -> set[Link]:
-    """Return the links of which both ends change a value that they must share, such as the speed.
+    """Return the links whose two ends both change a value that they must share, such as the speed.
 
     Links of ``unprovisioned`` devices are left out, since they carry no traffic.
     """
@@ -159,10 +165,10 @@ def two_sided_links(
     for name, changes_of_device in changes.items():
         if name in unprovisioned:
             continue
-        shared = [change for change in changes_of_device if needs_both_ends((change,))]
-        if not shared:
+        two_sided_changes = [change for change in changes_of_device if needs_both_ends((change,))]
+        if not two_sided_changes:
             continue
-        for link in _links_of_changes(fabric, name, shared):
+        for link in _links_of_changes(fabric, name, two_sided_changes):
             if link.upper == name:
                 at_upper_end.add(link)
             else:
@@ -171,7 +177,7 @@ def two_sided_links(
 
 
 def _links_of_changes(fabric: Fabric, name: str, changes: Iterable[Change]) -> Iterable[Link]:
-    """Return the links between switches that changes of a switch are about."""
+    """Return the links between switches that ``changes`` of the switch ``name`` affect."""
     touched = _touched(fabric, fabric.switch_of[name], changes)
     if touched.everything:
         return fabric.fabric_links_of(name)
@@ -180,11 +186,12 @@ def _links_of_changes(fabric: Fabric, name: str, changes: Iterable[Change]) -> I
 
 def links_of_peers(fabric: Fabric, name: str, peers: Collection[str]) -> tuple[Link, ...]:
     """Return the links between switches over which a switch has its BGP sessions with ``peers``."""
-    links = _links_between_switches(fabric, fabric.switch_of[name])
+    links = _fabric_link_ends(fabric, fabric.switch_of[name])
     return tuple(link_end.link for link_end in links if link_end.peer in peers)
 
 
-def _links_between_switches(fabric: Fabric, switch: Switch) -> tuple[_FabricLinkEnd, ...]:
+def _fabric_link_ends(fabric: Fabric, switch: Switch) -> tuple[_FabricLinkEnd, ...]:
+    """Return the switch's own ends of its links to other switches."""
     link_ends = []
     for link in fabric.fabric_links_of(switch.name):
         port = _port_of(switch, link)
@@ -198,20 +205,20 @@ def _port_of(switch: Switch, link: Link) -> str:
 
 
 def _touched(fabric: Fabric, switch: Switch, changes: Iterable[Change]) -> _Touched:
-    """Return what ``changes`` are about; a change that names neither port nor peer is about everything."""
+    """Return what ``changes`` affect. A change that is about neither a port nor a peer affects everything."""
     ports = {port.name for port in switch.panel.ports}
-    named: set[str] = set()
+    ports_and_peers: set[str] = set()
     for change in changes:
         name = _port_or_peer(change, ports)
         if not name:
             return _Touched(everything=True)
-        named.add(name)
-    links = _links_between_switches(fabric, switch)
+        ports_and_peers.add(name)
+    links = _fabric_link_ends(fabric, switch)
     known_peers = {link.peer for link in links}
     return _Touched(
-        links=tuple(link for link in links if link.port in named or link.peer in named),
-        nodes=not named.isdisjoint(_node_ports(fabric, switch)),
-        unknown_peers=tuple(sorted(named - ports - known_peers, key=natural_key)),
+        links=tuple(link for link in links if link.port in ports_and_peers or link.peer in ports_and_peers),
+        nodes=not ports_and_peers.isdisjoint(_node_ports(fabric, switch)),
+        unknown_peers=tuple(sorted(ports_and_peers - ports - known_peers, key=natural_key)),
     )
 
 
@@ -220,7 +227,10 @@ def _node_ports(fabric: Fabric, switch: Switch) -> Iterable[str]:
 
 
 def _port_or_peer(change: Change, ports: Collection[str]) -> str:
-    """Return the port or peer that a change is about; empty if it is about more than one."""
+    """Return the port or the BGP peer that a change is about; empty if it may affect more than that.
+
+    ``ports`` are the names of the switch's ports.
+    """
     # `config reload` ends all sessions, whatever row needs it.
     if change.disruption is Disruption.RELOAD:
         return ""
