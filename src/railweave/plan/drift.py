@@ -70,11 +70,13 @@ class Ignored:
 
 @dataclass(frozen=True, slots=True)
 class Drift:
-    """The drift: ``plan`` holds what remains and remediates it; ``expired`` and ``idle`` are rules."""
+    """The drift, and what the ignore rules had to do with it."""
 
+    # The differences that no rule ignores; its deployment remediates them.
     plan: Plan
     ignored: tuple[Ignored, ...] = ()
     expired: tuple[IgnoreRule, ...] = ()
+    # Rules that match no difference.
     idle: tuple[IgnoreRule, ...] = ()
     # Paths between tenants that no rule can ignore.
     leaks: tuple[Diagnostic, ...] = ()
@@ -95,7 +97,7 @@ class Drift:
 
 
 def judge(plan: Plan, rules: Sequence[IgnoreRule], today: date) -> Drift:
-    """Return the drift that ``plan`` shows, without the differences that rules valid ``today`` ignore.
+    """Return the drift that ``plan`` shows, without the differences that rules still valid ``today`` ignore.
 
     A difference that several rules match counts for the first of them. A rule is idle if it matches no difference.
     """
@@ -112,7 +114,10 @@ def judge(plan: Plan, rules: Sequence[IgnoreRule], today: date) -> Drift:
 
 
 def _remaining_values(plan: Plan, rules: Sequence[IgnoreRule], matches: Counter[IgnoreRule]) -> dict[str, DevicePlan]:
-    """Return the devices without the values of daemons that a rule ignores; these are counted in ``matches``."""
+    """Return the devices of ``plan`` without the values of daemons that a rule ignores.
+
+    The ignored values are counted in ``matches``.
+    """
     devices = {}
     for name, device in plan.devices.items():
         unapplied = _remaining_unapplied(rules, matches, name, device.reading.unapplied)
@@ -134,7 +139,7 @@ def _matches_any(rule: IgnoreRule, plan: Plan) -> bool:
 
 
 def _remaining_changes(plan: Plan, rules: Sequence[IgnoreRule], matches: Counter[IgnoreRule]) -> Mapping[str, Delta]:
-    """Return the changes that no rule ignores; the others are counted in ``matches``."""
+    """Return the changes of each device that no rule ignores; the ignored ones are counted in ``matches``."""
     remaining: dict[str, list[Change]] = {}
     for name, change in plan.changes():
         rule = next((rule for rule in rules if rule.matches(name, change)), None)
@@ -148,7 +153,7 @@ def _remaining_changes(plan: Plan, rules: Sequence[IgnoreRule], matches: Counter
 def _remaining_unapplied(
     rules: Iterable[IgnoreRule], matches: Counter[IgnoreRule], device: str, unapplied: Iterable[Unapplied]
 ) -> tuple[Unapplied, ...]:
-    """Return the values that no rule ignores; the others are counted in ``matches``."""
+    """Return the values of daemons that no rule ignores; the ignored ones are counted in ``matches``."""
     remaining = []
     for value in unapplied:
         rule = next((rule for rule in rules if rule.matches_row(device, value.row, value.field)), None)
@@ -160,7 +165,10 @@ def _remaining_unapplied(
 
 
 def _with_deltas_alone(plan: Plan, deltas: Mapping[str, Delta]) -> Plan:
-    """Return ``plan`` with these deltas alone; a device whose differences are all ignored counts as unchanged."""
+    """Return ``plan`` with ``deltas`` as its only changes.
+
+    A device without changes counts as unchanged and is in no wave.
+    """
     remaining = plan.with_deltas(deltas)
     devices = dict(remaining.devices)
     for name in devices.keys() - deltas.keys():
@@ -181,7 +189,7 @@ def _as_unchanged(device: DevicePlan) -> DevicePlan:
 
 
 def remarks(drift: Drift) -> tuple[Diagnostic, ...]:
-    """Return the errors of paths between tenants and of expired rules, and a warning for each idle rule."""
+    """Return an error for each path between tenants and each expired rule, and a warning for each idle rule."""
     expired = (
         error(
             "RW511",
@@ -238,7 +246,10 @@ class _Rules(_Strict):
 
 
 def load_rules(path: Path) -> tuple[IgnoreRule, ...]:
-    """Return the rules in ``path``, none where there is no such file. Raises RefusedError with every error."""
+    """Return the rules in the file ``path``; empty if there is no such file.
+
+    Raises RefusedError with all errors of the file.
+    """
     try:
         data = path.read_bytes()
     except FileNotFoundError:
@@ -250,7 +261,7 @@ def load_rules(path: Path) -> tuple[IgnoreRule, ...]:
 
 
 def parse_rules(text: str, file: str) -> tuple[IgnoreRule, ...]:
-    """Return the rules that ``text`` of ``file`` holds. Raises RefusedError with every error."""
+    """Return the rules in ``text``, which was read from ``file``. Raises RefusedError with all errors of the text."""
     # A file of comments alone is valid: `init` writes one as an example.
     if not any(line.split("#")[0].strip() for line in text.splitlines()):
         return ()

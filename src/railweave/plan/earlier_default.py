@@ -51,8 +51,9 @@ def follows_earlier_default(
 ) -> tuple[Diagnostic, ...]:
     """Return an error if ``plan`` changes cables that follow an earlier default; its fix has the lines that keep them.
 
-    ``fabric`` is that of the plan, ``where`` its topology in the intent, ``instead`` the other way to continue. Returns
-    nothing if the plan changes no cable between switches, or if no default explains most of the changed cables.
+    ``fabric`` is that of the plan, ``where`` its topology in the intent, and ``instead`` the second way to continue
+    that the fix offers. Returns nothing if the plan changes no cable between switches, or if no earlier default
+    explains most of the changed cables.
     """
     changed, new = fabric_cables(plan)
     if not changed:
@@ -64,7 +65,11 @@ def follows_earlier_default(
 def ran_by_earlier_default(
     base: Fabric, head: Fabric, earlier: Iterable[EarlierDefault], where: Where, instead: str
 ) -> tuple[Diagnostic, ...]:
-    """Return the same error for the change from the running fabric ``base`` to ``head``, which ``where`` states."""
+    """Return the error of ``follows_earlier_default`` for the change from the running fabric ``base`` to ``head``.
+
+    ``where`` is the topology of ``head`` in the intent.
+    """
+    # No running link moves or goes.
     if set(base.fabric_links) <= set(head.fabric_links):
         return ()
     running = _cables(base)
@@ -83,30 +88,33 @@ def _check_changed(
     where: Where,
     instead: str,
 ) -> tuple[Diagnostic, ...]:
-    """Return an error if one of the earlier defaults explains most of the running cables that are ``changed``."""
+    """Return an error if one of the earlier defaults explains most of the running cables that are ``changed``.
+
+    ``unchanged`` are the other running cables, ``intended`` all cables of the intent.
+    """
     candidates = [_DefaultPlaces(default, _cables(default.fabric)) for default in earlier]
     # Of two defaults with the same ports on the leaves, take the one that keeps more cables: the sort is stable.
     candidates.sort(key=lambda candidate: len(changed - candidate.places))
     kept = "the cables"
-    best = _nearest_default(changed, unchanged, candidates)
-    if best is None:
+    nearest = _nearest_default(changed, unchanged, candidates)
+    if nearest is None:
         # Growth to more spines moves upper ends by every default: the ports of the leaves tell which one runs.
         kept = "their ports on the leaves"
         ports = [_DefaultPlaces(candidate.default, _lower_ends(candidate.places)) for candidate in candidates]
         changed_ports = _lower_ends(changed) - _lower_ends(intended)
-        best = _nearest_default(changed_ports, _lower_ends(unchanged), ports)
-    if best is None:
+        nearest = _nearest_default(changed_ports, _lower_ends(unchanged), ports)
+    if nearest is None:
         return ()
-    return (_refusal(changed, best, kept, where, instead),)
+    return (_refusal(changed, nearest, kept, where, instead),)
 
 
 def _nearest_default(
     changed: set[_Place], unchanged: set[_Place], candidates: Iterable[_DefaultPlaces[_Place]]
 ) -> EarlierDefault | None:
-    """Return the earlier default that would change the fewest running places, None if none changes fewer than today's.
+    """Return the earlier default that would change the fewest running places; a place is a cable or its lower end.
 
-    ``changed`` are the running places that today's defaults change, ``unchanged`` those that they keep. A default must
-    keep more than half of ``changed``.
+    ``changed`` are the running places that today's defaults change, ``unchanged`` those that they keep. Returns None if
+    no earlier default keeps more than half of ``changed`` and changes fewer places than today's defaults.
     """
     nearest: EarlierDefault | None = None
     # What today's defaults change.
@@ -137,6 +145,7 @@ def _cables(fabric: Fabric) -> set[Ends]:
 
 
 def _refusal(changed: set[Ends], default: EarlierDefault, kept: str, where: Where, instead: str) -> Diagnostic:
+    """Return the error for ``changed`` cables; ``kept`` is what the lines of ``default`` keep, as a phrase."""
     devices = sorted({str(ends.lower.device) for ends in changed})
     verb = "keeps" if len(default.lines) == 1 else "keep"
     return error(

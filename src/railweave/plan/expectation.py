@@ -127,28 +127,32 @@ def lower_ends(links: Collection[Link]) -> frozenset[LinkEnd]:
 
 
 def expect(fabric: Fabric, switch: Switch, scope: VerificationScope = WHOLE_FABRIC) -> Expectation:
-    """Return what must be seen on ``switch`` by a verification of ``scope``."""
+    """Return what a verification of ``scope`` must see on ``switch``."""
     links = fabric.links_of.get(switch.name, ())
     if scope.only is not None:
-        chosen = [link for link in links if (link.lower, link.lower_port) in scope.only]
-        expectation = replace(_expected_of(fabric, switch, chosen), addresses=())
+        links_in_scope = [link for link in links if (link.lower, link.lower_port) in scope.only]
+        expectation = replace(_expected_of(fabric, switch, links_in_scope), addresses=())
     else:
         expectation = _expected_of(fabric, switch, links)
-        present = [link for link in links if (link.lower, link.lower_port) not in scope.pending]
-        if len(present) < len(links):
-            expectation = _without_cables(expectation, _expected_of(fabric, switch, present))
+        cabled_links = [link for link in links if (link.lower, link.lower_port) not in scope.pending]
+        if len(cabled_links) < len(links):
+            expectation = _without_cables(expectation, _expected_of(fabric, switch, cabled_links))
     return replace(expectation, skipped=scope.skipped, own_frr=scope.own_frr)
 
 
-def _without_cables(whole: Expectation, settled: Expectation) -> Expectation:
-    """Return what must be seen of a switch if only the links of ``settled`` have their cables."""
+def _without_cables(whole: Expectation, cabled: Expectation) -> Expectation:
+    """Return what must be seen on a switch if only the links of ``cabled`` have their cables.
+
+    ``whole`` is what must be seen once all links have them.
+    """
     # A port without its cable is still enabled and has its MTU; only its link may be down.
-    cabled_ports = {port.port for port in settled.ports}
+    cabled_ports = {port.port for port in cabled.ports}
     ports = tuple(replace(port, required=port.required and port.port in cabled_ports) for port in whole.ports)
-    return replace(whole, neighbors=settled.neighbors, sessions=settled.sessions, ports=ports)
+    return replace(whole, neighbors=cabled.neighbors, sessions=cabled.sessions, ports=ports)
 
 
 def _expected_of(fabric: Fabric, switch: Switch, links: Sequence[Link]) -> Expectation:
+    """Return what must be seen on a switch that has ``links`` and no others."""
     return Expectation(
         device=switch.name,
         neighbors=tuple(_neighbor(fabric, switch, link) for link in links),
@@ -167,7 +171,7 @@ def _port(fabric: Fabric, switch: Switch, link: Link) -> ExpectedPort:
 
 
 def _addresses(fabric: Fabric, switch: Switch, links: Sequence[Link]) -> tuple[ExpectedAddress, ...]:
-    """Return the addresses of a switch's interfaces."""
+    """Return the addresses of a switch's loopback and of its interfaces on ``links``."""
     added = overridden_addresses(fabric.policies.overrides, switch)
     ports = (_address(fabric, switch, link) for link in links)
     return (
@@ -183,11 +187,11 @@ def _own_port(switch: Switch, link: Link) -> SwitchPort:
 
 def _neighbor(fabric: Fabric, switch: Switch, link: Link) -> ExpectedNeighbor:
     device = link.far(switch.name)
-    far = fabric.ports_of[device][link.port_of(device)]
-    names: tuple[str, ...] = (far.name,)
-    if isinstance(far, SwitchPort):
+    far_port = fabric.ports_of[device][link.port_of(device)]
+    names: tuple[str, ...] = (far_port.name,)
+    if isinstance(far_port, SwitchPort):
         # lldpd announces the alias or the name of a port, depending on the SONiC release.
-        names = (far.name, far.alias)
+        names = (far_port.name, far_port.alias)
     return ExpectedNeighbor(_own_port(switch, link).name, device, names, not link.is_access)
 
 
@@ -214,8 +218,9 @@ def expected_session(fabric: Fabric, switch: Switch, link: Link) -> ExpectedSess
 
 
 def _origin(fabric: Fabric, far: Switch) -> str:
-    """Return where the routes of a neighbor come from: leaves that share NICs announce the same ones."""
+    """Return the origin of a neighbor's routes. Neighbors that announce the same routes have the same origin."""
     if far.tier.attaches_nodes:
+        # Leaves that share NICs announce the same routes.
         block = fabric.nic_blocks.get(far.name)
         return far.name if block is None else f"NICs of {block}"
     # Every spine of a pod announces the same leaves.
@@ -231,6 +236,7 @@ def session_peer(fabric: Fabric, link: Link, far: str, port: str) -> str:
 
 
 def _address(fabric: Fabric, switch: Switch, link: Link) -> ExpectedAddress:
+    """Return the addresses of a switch's interface on ``link``, empty where it has none."""
     ipv4 = ""
     if fabric.is_numbered(link):
         ipv4 = f"{ipv4_text(link.address_of(switch.name))}/31"

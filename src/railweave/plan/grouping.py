@@ -60,7 +60,7 @@ class Provisioning:
 
 
 def first_provisioning(plan: Plan) -> Provisioning | None:
-    """Return all first provisioning of ``plan`` in one value, None if there is none."""
+    """Return what ``plan`` configures on switches that are provisioned for the first time; None if there are none."""
     deltas = {name: delta for name, delta in plan.deltas.items() if plan.devices[name].difference.unprovisioned}
     if not deltas:
         return None
@@ -125,18 +125,21 @@ def group_changes(plan: Plan) -> tuple[ChangeGroup, ...]:
 
     Secrets are marked, since groups are for showing. Devices that are provisioned for the first time are left out.
     """
-    fresh = {name for name, device in plan.devices.items() if device.difference.unprovisioned}
-    buckets = _identical_changes(plan, plan.deltas.keys() - fresh)
+    unprovisioned = {name for name, device in plan.devices.items() if device.difference.unprovisioned}
+    buckets = _identical_changes(plan, plan.deltas.keys() - unprovisioned)
+    # Rows that get the same values on the same devices.
     buckets = _join(buckets, _kind_value_and_devices, uniform=True)
+    # Changes that are each device's own, such as its addresses.
     buckets = _sum_up(buckets, lambda bucket: len(bucket.devices) == 1, _kind_of_bucket, at_least=2)
+    # Fields that have many different values on the same devices.
     buckets = _sum_up(buckets, lambda _: True, _kind_and_devices, at_least=MOST_VARIANTS + 1)
     # Values that differ are shown once, whether they differ by device, by row or by plane.
     buckets = _sum_up(buckets, lambda bucket: not bucket.uniform, _kind_of_bucket, at_least=2)
-    return tuple(sorted(map(_group, buckets), key=_order))
+    return tuple(sorted(map(_group, buckets), key=_sort_key))
 
 
 def _row(change: Change) -> str:
-    """Return what a change is about within its table: the row's key, FRR's line, or the port that the field names."""
+    """Return the row of a change as it is shown: its key, the line of FRR, or the port that its field names."""
     if change.table == FRR_TABLE or _field_is_port(change):
         return change.field or ""
     return change.key
@@ -155,19 +158,25 @@ def context_of(change: Change) -> str:
 
 
 def _field(change: Change) -> str | None:
-    """Return the field of a change that is shown beside its row; None if the row says it all."""
+    """Return the field that is shown beside the row of a change.
+
+    Returns None for the change of a whole row, and where ``_row`` is the field already.
+    """
     if change.table == FRR_TABLE or _field_is_port(change):
         return None
     return change.field
 
 
 def _kind(change: Change) -> tuple[Hashable, ...]:
-    """Return the part of a key that is independent of device, row and value."""
+    """Return what changes of one group have in common, as a key that is independent of device, row and value."""
     return (change.op, change.table, context_of(change), _field(change), change.disruption, change.method)
 
 
 def _value(change: Change) -> tuple[Hashable, ...]:
-    """Return the values before and after as part of a key; nothing for FRR's lines, which are rows themselves."""
+    """Return the values before and after a change, as part of a key.
+
+    Returns nothing for an FRR line that is added or removed: the line itself is the row.
+    """
     if change.table == FRR_TABLE and change.op is not Op.UPDATE:
         return ()
     return (_frozen(change.before), _frozen(change.after))
@@ -226,14 +235,15 @@ class _Collector:
         for change in delta.shown:
             bucket = self._bucket_of.get(id(change))
             if bucket is None:
-                bucket = self._bucket_of[id(change)] = self._bucket_with(change)
+                bucket = self._bucket_with(change)
+                self._bucket_of[id(change)] = bucket
             if id(bucket) not in by_bucket:
                 by_bucket[id(bucket)] = _ChangesOfBucket(bucket, [])
             by_bucket[id(bucket)].changes.append(change)
         return list(by_bucket.values())
 
     def _bucket_with(self, change: Change) -> _Bucket:
-        """Return the bucket of a change, after adding the change's row and reason."""
+        """Return the bucket of a change, to which the row and the reason of the change are added."""
         key = (_kind(change), _row(change), _value(change))
         bucket = self.buckets.setdefault(key, _Bucket(uniform=True))
         bucket.rows[_row(change)] = None
@@ -277,7 +287,7 @@ def _sum_up(
     key: Callable[[_Bucket], Hashable],
     at_least: int,
 ) -> list[_Bucket]:
-    """Join the candidates of equal key wherever ``at_least`` candidates have that key.
+    """Return ``buckets`` with the candidates of equal key joined, where ``at_least`` candidates have that key.
 
     The other buckets come first, unchanged; the joined ones follow, marked as not uniform.
     """
@@ -313,7 +323,7 @@ def _group(bucket: _Bucket) -> ChangeGroup:
 _OP_RANK = {Op.REMOVE: 0, Op.UPDATE: 1, Op.ADD: 2}
 
 
-def _order(group: ChangeGroup) -> tuple[object, ...]:
+def _sort_key(group: ChangeGroup) -> tuple[object, ...]:
     return (
         -DISRUPTION_RANK[group.disruption],
         group.table == FRR_TABLE,

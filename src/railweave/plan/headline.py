@@ -37,7 +37,10 @@ FRESH_WORDS = "reload, switch carries no traffic"
 
 
 def disruption_label(change: Change, worst: Disruption) -> str:
-    """Return the impact of ``change`` and those like it in the words of the headline; ``none`` where it has none."""
+    """Return the impact of a group of changes in the words of the headline; ``none`` if they disrupt nothing.
+
+    ``change`` is any of the group, ``worst`` the worst disruption of the group.
+    """
     if worst is Disruption.NONE:
         return worst.value
     if worst is Disruption.FLAP and effect_is_unknown(change):
@@ -48,8 +51,8 @@ def disruption_label(change: Change, worst: Disruption) -> str:
 def impact(worst: Disruption, changes: Iterable[Change]) -> str:
     """Return what the worst disruption among ``changes`` means to a person."""
     disturbing = [change for change in changes if change.disruption is worst]
-    for disruption, applies, words in _SPECIAL_WORDS:
-        if worst is disruption and all(map(applies, disturbing)):
+    for disruption, is_special, words in _SPECIAL_WORDS:
+        if worst is disruption and all(is_special(change) for change in disturbing):
             return words
     return WORDS[worst]
 
@@ -68,22 +71,22 @@ _NODE = "Server"
 
 
 def headline(plan: Plan) -> str:
-    """Return one sentence that says what will happen."""
+    """Return one sentence that says what ``plan`` changes, and which devices it knows nothing of."""
     clauses = []
     if plan.deltas:
-        clauses.append(_added(plan))
-    clauses.append(_removed(plan))
+        clauses.append(_added_clause(plan))
+    clauses.append(_removed_clause(plan))
     if plan.deltas:
         running = [name for name in plan.names(DeviceState.CHANGED) if not plan.devices[name].difference.unprovisioned]
         if running:
             clauses += _changes_of_running(plan, running)
     else:
-        clauses.append(_unchanged(plan))
-    clauses += [_node_files(plan), *_unread(plan)]
+        clauses.append(_unchanged_clause(plan))
+    clauses += [_node_files_clause(plan), *_limitations(plan)]
     return f"{plan.fabric}: {'; '.join(clause for clause in clauses if clause)}."
 
 
-def _node_files(plan: Plan) -> str:
+def _node_files_clause(plan: Plan) -> str:
     """Return the clause of files of nodes that change, empty if there are none."""
     nodes = {node for file in plan.node_files for node in file.nodes}
     if not nodes:
@@ -91,8 +94,8 @@ def _node_files(plan: Plan) -> str:
     return f"templates change {counted(len(plan.node_files), 'file')} of {counted(len(nodes), 'node')}"
 
 
-def _unread(plan: Plan) -> Iterable[str]:
-    """Yield what limits a plan: devices that were not read, that may revert, or whose daemons do not run."""
+def _limitations(plan: Plan) -> Iterable[str]:
+    """Yield a clause for what limits the plan: devices that were not read, may revert, or whose daemons do not run."""
     assumed = len(plan.assumed_fresh)
     unread = len(plan.names(DeviceState.UNREACHABLE)) - assumed
     if assumed:
@@ -111,13 +114,14 @@ def _unread(plan: Plan) -> Iterable[str]:
 
 
 def _changes_of_running(plan: Plan, running: Collection[str]) -> Iterable[str]:
-    yield _touched(plan, running)
-    yield from _moved(plan)
-    yield from _speeds(plan, running)
-    yield _qos(plan, running)
+    """Yield the clauses of what changes on the ``running`` switches."""
+    yield _touched_clause(plan, running)
+    yield from _moved_clauses(plan)
+    yield from _speed_clauses(plan, running)
+    yield _qos_clause(plan, running)
 
 
-def _unchanged(plan: Plan) -> str:
+def _unchanged_clause(plan: Plan) -> str:
     """Return the clause that nothing changes on the devices that were read."""
     count = sum(map(plan.includes, plan.names(DeviceState.UNCHANGED)))
     if plan.is_offline:
@@ -128,29 +132,29 @@ def _unchanged(plan: Plan) -> str:
     return f"no changes, {counted(count, 'device')} {verb} as intended"
 
 
-def _added(plan: Plan) -> str:
+def _added_clause(plan: Plan) -> str:
     """Return the clause of switches and links that are added, empty if there are none."""
     new_switches = [name for name in plan.deltas if plan.devices[name].difference.unprovisioned]
-    parts = [*_roles(plan.devices[name].role for name in new_switches), *_changed_links(plan, Op.ADD).words()]
+    parts = [*_counted_roles(plan.devices[name].role for name in new_switches), *_changed_links(plan, Op.ADD).words()]
     if not parts:
         return ""
     return f"adds {listed(parts)}"
 
 
-def _removed(plan: Plan) -> str:
+def _removed_clause(plan: Plan) -> str:
     """Return the clause of switches and links that the intent no longer has, empty if there are none."""
     types = _types_of_removed_neighbors(plan)
     neighbors = [name for name, sonic_type in types.items() if sonic_type != _NODE and name not in plan.devices]
     removed_switches = dict.fromkeys((*plan.gone, *neighbors))
     roles = (_ROLE_OF_TYPE.get(types.get(name, ""), "switch") for name in removed_switches)
-    parts = [*_roles(roles), *_changed_links(plan, Op.REMOVE).words()]
+    parts = [*_counted_roles(roles), *_changed_links(plan, Op.REMOVE).words()]
     if not parts:
         return ""
     return f"removes {listed(parts)}"
 
 
 def _types_of_removed_neighbors(plan: Plan) -> dict[str, str]:
-    """Return the neighbors whose rows are removed, with their types in DEVICE_NEIGHBOR_METADATA."""
+    """Return the types in DEVICE_NEIGHBOR_METADATA of the neighbors whose rows are removed, by name."""
     types = {}
     for name, delta in plan.deltas.items():
         # The sample configuration of a factory has neighbors that never existed.
@@ -158,7 +162,7 @@ def _types_of_removed_neighbors(plan: Plan) -> dict[str, str]:
             continue
         for change in delta.about(SubjectKind.NEIGHBOR):
             if change.op is Op.REMOVE and change.before:
-                types[change.subject.name] = _type(change)
+                types[change.subject.name] = _neighbor_type(change)
     return types
 
 
@@ -177,13 +181,13 @@ class _LinkNumbers(NamedTuple):
 
 
 def _changed_links(plan: Plan, op: Op) -> _LinkNumbers:
-    """Return how many links are added or removed, as ``op`` says.
+    """Return how many links are added, or removed if ``op`` is REMOVE.
 
-    The rows of a link are at one end of it or at both, so a pair of devices has as many links as the end with more.
+    A link has a row at one of its ends or at both, so a pair of devices has as many links as the end with more rows.
     """
     rows_at_end: Counter[tuple[str, str]] = Counter()
     for name, delta in plan.deltas.items():
-        far_of = _far_of_unprovisioned if plan.devices[name].difference.unprovisioned else _far
+        far_of = _far_device_of_unprovisioned if plan.devices[name].difference.unprovisioned else _far_device
         rows_at_end.update((name, far_of(change, op)) for change in delta.about(SubjectKind.LINK))
     links_of_pair: Counter[frozenset[str]] = Counter()
     for (device, far), count in rows_at_end.items():
@@ -202,22 +206,24 @@ def _switches_among_neighbors(plan: Plan) -> Iterable[str]:
     """Yield the neighbors of changed rows that are switches by their type."""
     for delta in plan.deltas.values():
         for change in delta.about(SubjectKind.NEIGHBOR):
-            if _type(change) in _ROLE_OF_TYPE:
+            if _neighbor_type(change) in _ROLE_OF_TYPE:
                 yield change.subject.name
 
 
 def _pairs_of_moved_cables(plan: Plan, op: Op) -> Iterable[frozenset[str]]:
-    """Yield the two devices of each cable that moves: after the move if ``op`` adds, before it if ``op`` removes."""
+    """Yield the two devices of each cable that moves: after the move if ``op`` is ADD, else before it."""
     for cable in moved_cables(plan):
         device = cable.device
-        far = cable.before
+        far_end = cable.before
         if op is Op.ADD:
+            # The own end is empty if it stays.
             device = cable.end_after.rpartition(":")[0] or device
-            far = cable.after
-        yield frozenset((device, far.rpartition(":")[0]))
+            far_end = cable.after
+        far_device = far_end.rpartition(":")[0]
+        yield frozenset((device, far_device))
 
 
-def _type(change: Change) -> str:
+def _neighbor_type(change: Change) -> str:
     """Return the neighbor's type in a row of DEVICE_NEIGHBOR_METADATA; empty for the change of a single field."""
     row = change.after if change.op is Op.ADD else change.before
     if row is None or isinstance(row, str | tuple):
@@ -225,25 +231,25 @@ def _type(change: Change) -> str:
     return str(row.get("type", ""))
 
 
-def _far(change: Change, op: Op) -> str:
-    """Return the far end of a link whose row is added or removed as ``op`` says; else empty."""
+def _far_device(change: Change, op: Op) -> str:
+    """Return the far device of a link whose row is added or removed, as ``op`` says; empty for any other change."""
     if change.op is not op or change.field is not None:
         return ""
     return change.subject.name
 
 
-def _far_of_unprovisioned(change: Change, op: Op) -> str:
-    """Return the far end of a link that a switch gets with its first configuration; else empty."""
+def _far_device_of_unprovisioned(change: Change, op: Op) -> str:
+    """Return the far device of a link that a switch gets with its first configuration; empty if it gets none."""
     # The rows of a factory's sample neighbors are no links. They may be changed in place, field by field.
     if op is Op.REMOVE or change.op is Op.REMOVE:
         return ""
     if change.field is not None:
         return change.subject.name
-    return _far(change, op)
+    return _far_device(change, op)
 
 
 def unprotected(plan: Plan, names: Iterable[str]) -> str:
-    """Return what the removal of lossless markings from switches means to packets; empty if none is removed."""
+    """Return the effect on packets if switches stop treating markings as lossless; empty if none does."""
     # No switch is disrupted by it, so the disruption of a plan does not show it.
     codes = sorted({dscp for name in names for dscp in plan.devices[name].difference.lossless_removed})
     if not codes:
@@ -251,13 +257,13 @@ def unprotected(plan: Plan, names: Iterable[str]) -> str:
     return f"packets of DSCP {listed(list(map(str, codes)))} may be dropped"
 
 
-def _touched(plan: Plan, running: Collection[str]) -> str:
-    """Return the clause of running switches that change, with the effect on traffic."""
-    clause = f"touches {listed(_roles(plan.devices[name].role for name in running))}"
+def _touched_clause(plan: Plan, running: Collection[str]) -> str:
+    """Return the clause of the ``running`` switches, all of which change, with the effect on traffic."""
+    clause = f"touches {listed(_counted_roles(plan.devices[name].role for name in running))}"
     effects = []
     worst = _worst_disruption(plan, running)
     if worst is not Disruption.NONE:
-        effect = _disruption(plan, running, worst)
+        effect = _effect(plan, running, worst)
         if not effect:
             return f"{clause}, disrupting only links that are {_removed_or_moved(plan)}"
         effects.append(effect)
@@ -270,8 +276,11 @@ def _touched(plan: Plan, running: Collection[str]) -> str:
     return f"{clause} ({', '.join(effects)})"
 
 
-def _disruption(plan: Plan, running: Collection[str], worst: Disruption) -> str:
-    """Return the effect on the running switches that are disrupted; empty if only links that go are."""
+def _effect(plan: Plan, running: Collection[str], worst: Disruption) -> str:
+    """Return the effect on the running switches that are disrupted.
+
+    Returns an empty text if only links are disrupted that are removed or moved.
+    """
     disruptive = [name for name in running if plan.devices[name].disruptive]
     if not disruptive:
         return ""
@@ -295,8 +304,11 @@ def _removed_or_moved(plan: Plan) -> str:
     return "moved"
 
 
-def _moved(plan: Plan) -> Iterable[str]:
-    """Yield how many cables move and identities change, also if none does, since reviewers look for that."""
+def _moved_clauses(plan: Plan) -> Iterable[str]:
+    """Yield how many cables move and identities change.
+
+    Reviewers look for changed identities, so there is a clause if none changes as well.
+    """
     cables = moved_cables(plan)
     if cables:
         yield f"moves {counted(len(cables), 'cable')}"
@@ -313,7 +325,8 @@ def _moved(plan: Plan) -> Iterable[str]:
         yield "no renumbering"
 
 
-def _speeds(plan: Plan, running: Collection[str]) -> Iterable[str]:
+def _speed_clauses(plan: Plan, running: Collection[str]) -> Iterable[str]:
+    """Yield a clause for ports whose speed changes, and one for ports whose breakout changes."""
     updated: Counter[str | None] = Counter()
     for name in running:
         ports = plan.deltas[name].about(SubjectKind.PORT)
@@ -325,18 +338,19 @@ def _speeds(plan: Plan, running: Collection[str]) -> Iterable[str]:
         yield f"changes the breakout of {counted(updated['brkout_mode'], 'port')}"
 
 
-def _qos(plan: Plan, running: Collection[str]) -> str:
+def _qos_clause(plan: Plan, running: Collection[str]) -> str:
     changed = {name for name in running if _changes_qos(plan.deltas[name])}
     if not changed:
         return "no QoS change"
-    return f"changes QoS on {listed(_roles(plan.devices[name].role for name in plan.devices if name in changed))}"
+    roles = (plan.devices[name].role for name in plan.devices if name in changed)
+    return f"changes QoS on {listed(_counted_roles(roles))}"
 
 
 def _changes_qos(delta: Delta) -> bool:
-    """Tell whether the treatment of classes changes anywhere but on ports whose link is added or removed."""
+    """Tell whether the treatment of traffic classes changes, other than on ports whose link is added or removed."""
     ports_of_links = {change.subject.port for change in delta.about(SubjectKind.LINK) if change.field is None}
     return any(change.subject.port not in ports_of_links for change in delta.about(SubjectKind.CLASS))
 
 
-def _roles(roles: Iterable[str]) -> list[str]:
+def _counted_roles(roles: Iterable[str]) -> list[str]:
     return [counted(count, role) for role, count in Counter(roles).items()]

@@ -10,6 +10,7 @@ readings make a rate, and the rate before the change is compared with the rate a
 
 from collections.abc import Container, Iterable, Mapping
 from dataclasses import dataclass, field
+from math import ceil
 from typing import NamedTuple
 
 from railweave.fabric.model import Fabric
@@ -41,7 +42,11 @@ class LossWatch:
         return self.later.at_s - self.earlier.at_s
 
     def rates(self, ports: Iterable[str]) -> Rates:
-        """Return how fast the counters of ``ports`` rose; a counter that began anew (a reload) did not rise."""
+        """Return how fast the counters of ``ports`` rose.
+
+        A counter that started again at 0, as after a reload, has the rate 0. Ports that are not in both readings are
+        left out.
+        """
         rates: dict[tuple[CheckKind, str], float] = {}
         if self.seconds <= 0:
             return rates
@@ -56,12 +61,24 @@ class LossWatch:
 
 
 def loss_checks(device: str, before: Rates, now: Rates) -> tuple[VerifyCheck, ...]:
-    """Return a check for every counter of ``now``; a port without a rate before counts as one without losses."""
+    """Return a check for each rate of ``now``: that it is not much higher than ``before`` the change.
+
+    A port without a rate before counts as one without losses.
+    """
     checks = []
     for (kind, port), rate in now.items():
         rate_before = before.get((kind, port), 0.0)
         allowed = max(UNCHANGED_PER_S, rate_before * FACTOR)
-        checks.append(VerifyCheck(device, kind, port, f"at most {allowed:.1f}/s", f"{rate:.1f}/s", ok=rate <= allowed))
+        checks.append(
+            VerifyCheck(
+                device=device,
+                kind=kind,
+                subject=port,
+                expected=f"at most {allowed:.1f}/s",
+                actual=f"{rate:.1f}/s",
+                ok=rate <= allowed,
+            )
+        )
     return tuple(checks)
 
 
@@ -87,7 +104,7 @@ class Baseline:
 
 
 def health(expectation: Expectation, seen: Observation) -> Health:
-    """Return which checks pass already, whatever the far ends run."""
+    """Return the checks that pass now, also those over links whose far ends run another configuration."""
     checks = check_device(expectation, seen)
     return frozenset((check.kind, check.subject) for check in checks if check.ok and not check.skipped)
 
@@ -95,7 +112,11 @@ def health(expectation: Expectation, seen: Observation) -> Health:
 def gate(
     expectation: Expectation, seen: Observation, settled: Container[str], before: Health
 ) -> tuple[VerifyCheck, ...]:
-    """Return the checks that a device must pass now: those over links to ``settled`` devices, and all passed before."""
+    """Return the checks that a device must pass after its change.
+
+    These are the checks of the device itself and of its links to ``settled`` devices, and all checks that passed
+    ``before``.
+    """
     required = {(check.kind, check.subject): check for check in check_device(expectation, seen, settled)}
     for check in check_device(expectation, seen):
         passed_before = (check.kind, check.subject) in before
@@ -115,9 +136,10 @@ _MAY_LAG = frozenset({CheckKind.APPLIED, CheckKind.TIMERS})
 
 
 def accepted_prefixes(held: Health, seen: Observation, *, to_nodes: bool = True) -> dict[str, int]:
-    """Return the prefixes accepted over each session whose checks ``held``, by subject of ``prefix_checks``.
+    """Return the number of prefixes accepted over each session whose checks ``held``, by subject of ``prefix_checks``.
 
-    Sessions that do not count their prefixes are left out. ``to_nodes`` tells whether IPv4 still leads to nodes.
+    Sessions that do not count their prefixes are left out. ``to_nodes`` tells whether IPv4 still leads to nodes after
+    the change.
     """
     accepted = {}
     for peer, session in seen.bgp.items():
@@ -127,7 +149,7 @@ def accepted_prefixes(held: Health, seen: Observation, *, to_nodes: bool = True)
             accepted[family.subject] = family.accepted
             if family.kind is CheckKind.BGP and not to_nodes:
                 # Of a leaf's prefixes the loopback stays and the host block is refused from now on: half, rounded up.
-                accepted[family.subject] = -(-family.accepted // PREFIXES_OF_A_DEVICE)
+                accepted[family.subject] = ceil(family.accepted / PREFIXES_OF_A_DEVICE)
     return accepted
 
 
@@ -163,9 +185,10 @@ def prefixes_behind(fabric: Fabric, device: str) -> int:
 def prefix_checks(
     device: str, before: Mapping[str, int], seen: Observation, peers: Iterable[str], missing: int = 0
 ) -> tuple[VerifyCheck, ...]:
-    """Return for each of ``peers`` whether it still brings the prefixes that it brought ``before``.
+    """Return the checks that ``peers`` still announce as many prefixes as ``before``, one for each address family.
 
-    Up to ``missing`` may be absent: those of other devices that change at the same time and have checks of their own.
+    Up to ``missing`` prefixes may be absent: those of other devices that change at the same time and have checks of
+    their own.
     """
     checks: list[VerifyCheck] = []
     for peer in peers:
@@ -173,20 +196,18 @@ def prefix_checks(
         # A lost session fails its own check.
         if session is None:
             continue
-        for _, subject, count in _prefixes_by_family(peer, session):
-            least = max(0, before.get(subject, 0) - missing)
+        for family in _prefixes_by_family(peer, session):
+            least = max(0, before.get(family.subject, 0) - missing)
             # A session that does not count its prefixes (-1) proves nothing.
-            if least and count >= 0:
-                expected = f"at least {least} prefixes"
-                actual = f"{count} prefixes"
+            if least and family.accepted >= 0:
                 checks.append(
                     VerifyCheck(
                         device=device,
                         kind=CheckKind.PREFIXES,
-                        subject=subject,
-                        expected=expected,
-                        actual=actual,
-                        ok=count >= least,
+                        subject=family.subject,
+                        expected=f"at least {least} prefixes",
+                        actual=f"{family.accepted} prefixes",
+                        ok=family.accepted >= least,
                     )
                 )
     return tuple(checks)

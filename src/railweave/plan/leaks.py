@@ -17,7 +17,7 @@ LEAK = "RW142"
 
 
 def filter_checks(isolation: Isolation, switch: Switch, tables: ConfigDb) -> Iterator[VerifyCheck]:
-    """Yield for each node port of a switch whether its tenants are apart there, by the tables that were read."""
+    """Yield a check for each node port of a switch: that ``tables``, which were read, keep its tenants apart."""
     first_leak: dict[str, Leak] = {}
     for leak in isolation.leaks(switch, tables):
         first_leak.setdefault(leak.port, leak)
@@ -36,9 +36,10 @@ def filter_checks(isolation: Isolation, switch: Switch, tables: ConfigDb) -> Ite
 
 
 def leaks_before(fabric: Fabric, deltas: Mapping[str, Delta], intended: Callable[[str], ConfigDb]) -> tuple[Leak, ...]:
-    """Return the paths between tenants that exist on switches before changes; ``intended`` returns their tables after.
+    """Return the paths between tenants that exist on switches before their changes.
 
-    Switches without changes of their filters are as intended, which `check` proves to be apart.
+    ``intended`` returns the tables that a switch has after its changes. Switches without changes of their filters are
+    left out: they are as intended, and `check` proves that the intent keeps tenants apart.
     """
     isolation = isolation_of(fabric)
     if isolation is None:
@@ -47,11 +48,11 @@ def leaks_before(fabric: Fabric, deltas: Mapping[str, Delta], intended: Callable
     for name, delta in deltas.items():
         switch = fabric.switch_of.get(name)
         if switch is not None and any(change.table in EDGE_TABLES for change in delta):
-            leaks += isolation.leaks(switch, _before(delta, intended(name)))
+            leaks += isolation.leaks(switch, _filters_before(delta, intended(name)))
     return tuple(leaks)
 
 
-def _before(delta: Delta, tables: ConfigDb) -> ConfigDb:
+def _filters_before(delta: Delta, tables: ConfigDb) -> ConfigDb:
     """Return the filters that a switch has before ``delta``, which leads to ``tables``."""
     edits = [
         Edit(
@@ -69,7 +70,7 @@ def _before(delta: Delta, tables: ConfigDb) -> ConfigDb:
 
 
 def leak_warnings(leaks: Iterable[Leak], where: Where) -> Iterator[Diagnostic]:
-    """Yield a warning for each path and switch, at the tenants of the intent."""
+    """Yield a warning for each path on each switch; ``where`` are the tenants in the intent."""
     leaks_by_path: dict[tuple[str, str], list[Leak]] = {}
     for leak in leaks:
         leaks_by_path.setdefault((leak.device, leak.path), []).append(leak)

@@ -66,15 +66,15 @@ class _Draft:
 def replacement_steps(
     fabric: Fabric, switch: Switch, seen: Condition, *, target: str, new_serial: str = ""
 ) -> tuple[WorkStep, ...]:
-    """Return the steps of replacing ``switch``, those done first.
+    """Return the steps of replacing ``switch`` in their order; ``seen`` is the switch that is in its place now.
 
-    Without ``new_serial`` a switch that is configured, known and not drained counts as the old one.
+    If ``new_serial`` is empty, a switch that has the recorded host key and is provisioned counts as the old one.
     """
     return tuple(_with_progress(_drafts(fabric, switch, seen, target, new_serial)))
 
 
 def _with_progress(drafts: tuple[_Draft, ...]) -> Iterator[WorkStep]:
-    """Yield the steps: the first that is not done is next, and nothing after it counts as done."""
+    """Yield the steps with their progress: the first that is not done is next, and all after it are later."""
     has_next = False
     for draft in drafts:
         if has_next:
@@ -88,6 +88,7 @@ def _with_progress(drafts: tuple[_Draft, ...]) -> Iterator[WorkStep]:
 
 
 def _drafts(fabric: Fabric, switch: Switch, seen: Condition, target: str, new_serial: str) -> tuple[_Draft, ...]:
+    """Return the steps of ``replacement_steps``, each with whether it is done by itself."""
     swapped = is_swapped(seen, new_serial)
     ready = swapped and bool(seen.provisioned) and bool(seen.as_intended)
     name = switch.name
@@ -139,22 +140,22 @@ def _hint_of_old_switch(seen: Condition, new_serial: str) -> tuple[str, ...]:
 
 
 def _out_of_traffic(fabric: Fabric, switch: Switch, seen: Condition, target: str, *, swapped: bool) -> _Draft:
-    """Return the step that takes the old switch out of traffic; a leaf with nodes cannot be drained."""
-    done = swapped or not seen.answers
+    """Return the step that takes the old switch out of traffic. A leaf with nodes cannot be drained."""
+    is_away = swapped or not seen.answers
     if not switch.tier.attaches_nodes:
         command = command_line("drain", switch.name, target=target)
-        return _Draft("take it out of traffic", command, (), done or bool(seen.drained))
+        return _Draft("take it out of traffic", command, details=(), done=is_away or bool(seen.drained))
     nodes = sorted(fabric.nodes_on(switch.name), key=lambda host: fabric.host_of[host].number)
     if not nodes:
-        return _Draft("take it out of traffic", "", ("no GPU node is attached",), True)
-    what = "the fabric" if switch.rail is None else f"rail {switch.rail}"
-    loss = f"{', '.join(nodes)} lose {what} while it is away; no other leaf can carry that"
+        return _Draft("take it out of traffic", command="", details=("no GPU node is attached",), done=True)
+    network = "the fabric" if switch.rail is None else f"rail {switch.rail}"
+    loss = f"{', '.join(nodes)} lose {network} while it is away; no other leaf can carry that"
     if fabric.nic_blocks:
         loss = (
-            f"{', '.join(nodes)} lose one port of each NIC on {what} while it is away: its queue pairs end, what uses"
-            f" the NIC's address moves to {', '.join(sharing(fabric, switch))}"
+            f"{', '.join(nodes)} lose one port of each NIC on {network} while it is away: its queue pairs end, what"
+            f" uses the NIC's address moves to {', '.join(sharing(fabric, switch))}"
         )
-    return _Draft("stop the jobs that use it", "", (loss,), done)
+    return _Draft("stop the jobs that use it", command="", details=(loss,), done=is_away)
 
 
 def _cables(fabric: Fabric, device: str) -> tuple[str, ...]:
@@ -218,7 +219,7 @@ class Proof:
 
 
 def leaving(base: Fabric, head: Fabric) -> Leaving:
-    """Return what leaves on the way from ``base`` to ``head``; a switch that only gets another name does not leave."""
+    """Return what ``base`` has and ``head`` has no more. A switch that only gets another name does not leave."""
     head_switches = {(switch.tier, switch.number) for switch in head.switches}
     return Leaving(
         switches=tuple(switch for switch in base.switches if (switch.tier, switch.number) not in head_switches),
@@ -228,7 +229,10 @@ def leaving(base: Fabric, head: Fabric) -> Leaving:
 
 
 def proofs(base: Fabric, gone: Leaving, seen: Mapping[str, Use]) -> tuple[Proof, ...]:
-    """Return the conditions for the removal of each leaving switch, and what was seen; ``seen`` has all of them."""
+    """Return the conditions for the removal of each leaving switch, and whether they are met.
+
+    ``seen`` has an entry for each of these switches.
+    """
     all_proofs: list[Proof] = []
     for switch in gone.switches:
         all_proofs += _proofs_of_switch(base, gone, switch, seen[switch.name])
