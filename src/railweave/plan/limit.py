@@ -33,15 +33,16 @@ class Separation:
 
     inner: str
     outer: str
+    # What both of them change.
     shared: frozenset[Shared]
     # They would not fail together, but the whole plan changes ``outer`` first.
     ordered: bool
 
 
 def limited(fabric: Fabric, plan: Plan, names: Collection[str]) -> Plan:
-    """Return ``plan``, which is of all switches, with the changes of the switches ``names`` alone.
+    """Return ``plan``, which has the changes of all switches, with only those of the switches ``names``.
 
-    Its waves are laid out for these. Raises RefusedError where the limit separates what must not be separated.
+    The waves are laid out again. Raises RefusedError if the limit separates switches that must not be separated.
     """
     refused = limit_diagnostics(fabric, plan, names)
     if refused:
@@ -59,7 +60,7 @@ def limited(fabric: Fabric, plan: Plan, names: Collection[str]) -> Plan:
 
 
 def to_read_as_well(fabric: Fabric, plan: Plan, names: Collection[str]) -> frozenset[str]:
-    """Return the further switches that a plan depends on if only ``names`` were read for it.
+    """Return the further switches that have to be read for ``plan``, for which only the switches ``names`` were read.
 
     These are the neighbors that its changes concern. They are all other switches if the plan takes a switch out of
     service, provisions one, or could not read one, because paths and neighbors elsewhere count then.
@@ -82,7 +83,7 @@ def _keeps_links(fabric: Fabric, plan: Plan, name: str) -> bool:
 
 
 def _left_out(device: DevicePlan, *, links_as_intended: bool) -> DevicePlan:
-    """Return a device that the limit leaves out: with its reading, and without its changes."""
+    """Return a device that the limit leaves out, with its reading and without its changes."""
     reading = replace(device.reading, live_ports=())
     if reading.difference is not None:
         difference = replace(reading.difference, delta=Delta(), blockers=(), conflicts=(), lossless_removed=(), kept=())
@@ -102,7 +103,7 @@ def _left_out(device: DevicePlan, *, links_as_intended: bool) -> DevicePlan:
 
 
 def limit_diagnostics(fabric: Fabric, plan: Plan, names: Collection[str]) -> tuple[Diagnostic, ...]:
-    """Return why ``plan`` must not be limited to the switches ``names``; nothing where it may."""
+    """Return the errors if ``plan`` must not be limited to the switches ``names``; nothing if it may be."""
     separations = tuple(separated(fabric, plan, names))
     if not separations:
         return ()
@@ -111,17 +112,17 @@ def limit_diagnostics(fabric: Fabric, plan: Plan, names: Collection[str]) -> tup
     together = [separation for separation in separations if not separation.ordered]
     if together:
         message = (
-            f"{_inner(together)} must change together with {_outer(together)}, which the limit leaves out: "
-            f"both ends of a link need the same {_shared(together)}"
+            f"{_inner_text(together)} must change together with {_outer_text(together)}, which the limit leaves out: "
+            f"both ends of a link need the same {_shared_text(together)}"
         )
         diagnostics.append(error("RW542", message, devices=_inner_names(together), fix=fix))
-    after = [separation for separation in separations if separation.ordered]
-    if after:
+    ordered = [separation for separation in separations if separation.ordered]
+    if ordered:
         message = (
-            f"{_inner(after)} must change after {_outer(after)}, which the limit leaves out: "
-            f"both change {_shared(after)}"
+            f"{_inner_text(ordered)} must change after {_outer_text(ordered)}, which the limit leaves out: "
+            f"both change {_shared_text(ordered)}"
         )
-        diagnostics.append(error("RW543", message, devices=_inner_names(after), fix=fix))
+        diagnostics.append(error("RW543", message, devices=_inner_names(ordered), fix=fix))
     return tuple(diagnostics)
 
 
@@ -129,20 +130,22 @@ def _inner_names(separations: Collection[Separation]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(separation.inner for separation in separations))
 
 
-def _inner(separations: Collection[Separation]) -> str:
+def _inner_text(separations: Collection[Separation]) -> str:
     return compact(_inner_names(separations))
 
 
-def _outer(separations: Collection[Separation]) -> str:
+def _outer_text(separations: Collection[Separation]) -> str:
     return compact(dict.fromkeys(separation.outer for separation in separations))
 
 
-def _shared(separations: Collection[Separation]) -> str:
+def _shared_text(separations: Collection[Separation]) -> str:
     shared = frozenset[Shared]().union(*(separation.shared for separation in separations))
+    # In the order of the enumeration, since a set has none.
     return listed(kind for kind in Shared if kind in shared)
 
 
 def _fix(fabric: Fabric, plan: Plan, names: Collection[str]) -> str:
+    """Return the fix for a limit that separates switches: the further switches that it has to have."""
     wider = widened(fabric, plan, names)
     if wider >= plan.deltas.keys():
         return "deploy without --limit: every switch with changes belongs to it"
@@ -153,16 +156,21 @@ def _fix(fabric: Fabric, plan: Plan, names: Collection[str]) -> str:
 def widened(fabric: Fabric, plan: Plan, names: Collection[str]) -> frozenset[str]:
     """Return ``names`` and the fewest further switches with which a limit separates nothing."""
     wider = frozenset(names)
-    # A switch that is added may itself depend on one outside.
-    while missing := {separation.outer for separation in separated(fabric, plan, wider)}:
+    while True:
+        missing = {separation.outer for separation in separated(fabric, plan, wider)}
+        if not missing:
+            return wider
+        # A switch that is added may itself depend on one outside.
         wider |= missing
-    return wider
 
 
 def separated(fabric: Fabric, plan: Plan, names: Collection[str]) -> Iterator[Separation]:
-    """Yield the neighbors that a limit to ``names`` separates although they must change together or in order."""
+    """Yield a separation for each two neighbors that a limit to ``names`` must not separate.
+
+    They must change together, or the one outside of the limit must change first.
+    """
     shared_of: dict[str, SharedWith] = {}
-    for inner, outer, shared in _across(fabric, plan, names):
+    for inner, outer, shared in _changes_across_limit(fabric, plan, names):
         if outer not in shared_of:
             shared_of[outer] = _shared_with(fabric, outer, plan.deltas[outer])
         common = shared & shared_of[outer].get(inner, frozenset())
@@ -172,7 +180,10 @@ def separated(fabric: Fabric, plan: Plan, names: Collection[str]) -> Iterator[Se
 
 
 def _separation(fabric: Fabric, plan: Plan, inner: str, outer: str, common: frozenset[Shared]) -> Separation | None:
-    """Return the separation of two neighbors that both change what is ``common``; None if they may be separated."""
+    """Return the separation of two neighbors, ``common`` being what both of them change.
+
+    Returns None if the limit may separate them.
+    """
     changes_of_link = common - {Shared.ROUTES}
     carries_traffic = not any(plan.devices[name].difference.unprovisioned for name in (inner, outer))
     if changes_of_link and carries_traffic:
@@ -184,8 +195,13 @@ def _separation(fabric: Fabric, plan: Plan, inner: str, outer: str, common: froz
     return None
 
 
-def _across(fabric: Fabric, plan: Plan, names: Collection[str]) -> Iterator[tuple[str, str, frozenset[Shared]]]:
-    """Yield the changed switches of ``names`` with their changed neighbors outside, and what these changes share."""
+def _changes_across_limit(
+    fabric: Fabric, plan: Plan, names: Collection[str]
+) -> Iterator[tuple[str, str, frozenset[Shared]]]:
+    """Yield each changed switch of ``names``, each changed neighbor outside, and what its changes share with that.
+
+    The changes of the neighbor are not looked at: it may change something else.
+    """
     changed = {name for wave in plan.waves for name in wave}
     for inner, delta in plan.deltas.items():
         if inner not in names or inner not in changed:
@@ -206,7 +222,7 @@ def _unread_neighbors(fabric: Fabric, plan: Plan, names: Collection[str]) -> fro
 
 
 def _shared_with(fabric: Fabric, name: str, delta: Delta) -> SharedWith:
-    """Return the switches that the changes ``delta`` of a switch concern, with what they share with it."""
+    """Return the neighbors that the changes ``delta`` of a switch concern, each with what is shared with it."""
     switch = fabric.switch_of[name]
     far_ends = _far_ends(fabric, switch)
     all_neighbors = frozenset(far_ends.values())
@@ -235,7 +251,10 @@ def _far_ends(fabric: Fabric, switch: Switch) -> dict[str, str]:
 def _concerned_neighbors(
     change: Change, shared: Shared, far_ends: Mapping[str, str], all_neighbors: Collection[str]
 ) -> Collection[str]:
-    """Return the neighbors that a change concerns: one if it names a port or a peer, else all of them."""
+    """Return the neighbors that a change concerns: the one at the port or peer that it names, or all if it names none.
+
+    ``far_ends`` has the neighbor at each port and peer of the switch, ``shared`` is what the change shares with them.
+    """
     subject = change.subject
     port_or_peer = subject.port
     if shared is Shared.SESSIONS and subject.name:

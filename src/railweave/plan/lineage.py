@@ -61,6 +61,7 @@ class History:
         return f"a state that was never committed{base_commit} and that this project did not deploy"
 
     def _discards_commit(self, revision: str) -> str:
+        """Return why deploying this state would discard the commit ``revision``; empty if it continues it."""
         if not self.own.revision:
             return "a commit, and the intent here is in no git history"
         return {
@@ -94,7 +95,7 @@ def generation_document(generation: Generation) -> dict[str, Any]:
 
 
 def discarded(plan: Plan, history: History) -> Iterator[Diagnostic]:
-    """Yield an error for each generation on switches that deploying ``plan`` would discard."""
+    """Yield an error for each generation that switches run and that deploying ``plan`` would discard."""
     devices_by_generation: dict[Generation, list[str]] = {}
     for name, device in plan.devices.items():
         # Devices outside of the plan's limit keep what they run.
@@ -110,7 +111,10 @@ def discarded(plan: Plan, history: History) -> Iterator[Diagnostic]:
 def _would_discard(
     running: Generation, names: list[str], authors: Collection[str], reason: str, own: Generation
 ) -> Diagnostic:
-    """Return the error that deploying ``own`` would discard what the devices ``names`` run."""
+    """Return the error for the devices ``names``, which run a generation that deploying ``own`` would discard.
+
+    ``authors`` are those who deployed it; ``reason`` is why it would be discarded, as a phrase.
+    """
     verb = "runs" if len(names) == 1 else "run"
     message = f"{compact(names)} {verb} {running.shown}"
     if authors:

@@ -24,10 +24,12 @@ WHOLE = ("*",)
 
 @dataclass(frozen=True, slots=True)
 class DrainTarget:
-    """What to drain of a switch: ``peers`` as FRR names them, ``("*",)`` for all, their ``ports`` and ``links``."""
+    """What to drain of a switch."""
 
     device: str
+    # BGP peers as FRR names them, ``("*",)`` for all.
     peers: tuple[str, ...]
+    # The ports and the links of these peers.
     ports: tuple[str, ...]
     links: tuple[Link, ...]
 
@@ -74,27 +76,28 @@ class DrainResult:
         return not self.error and not self.flows
 
 
-def choose(fabric: Fabric, devices: Sequence[str], words: Collection[str] = ()) -> tuple[DrainTarget, ...]:
-    """Return what to drain: ``devices`` as a whole, or of a single one the links that ``words`` name.
+def choose(fabric: Fabric, devices: Sequence[str], link_names: Collection[str] = ()) -> tuple[DrainTarget, ...]:
+    """Return what to drain: ``devices`` as a whole, or the links of a single device that ``link_names`` name.
 
-    A word is a BGP peer, an own port or the switch at the far end. Raises UsageError for unknown names and RefusedError
-    for a switch that its GPU nodes need.
+    A link name is the BGP peer, the own port or the switch at the far end. Raises UsageError for unknown names, and
+    RefusedError for a switch that is the only path of GPU nodes.
     """
     names = known_switches(fabric, devices)
-    if words and len(names) != 1:
+    if link_names and len(names) != 1:
         raise UsageError("--links names links of one switch; drain several switches one by one")
-    targets = tuple(_target(fabric, fabric.switch_of[name], words) for name in names)
+    targets = tuple(_drain_target(fabric, fabric.switch_of[name], link_names) for name in names)
     needed = [diagnostic for target in targets for diagnostic in _needed_by_nodes(fabric, target)]
     if needed:
         raise RefusedError(needed)
     return targets
 
 
-def _target(fabric: Fabric, switch: Switch, words: Collection[str]) -> DrainTarget:
+def _drain_target(fabric: Fabric, switch: Switch, link_names: Collection[str]) -> DrainTarget:
+    """Return what to drain of a switch: the links that ``link_names`` name, or all if there are no link names."""
     sessions: Sequence[ExpectedSession] = expect(fabric, switch).sessions
     peers: tuple[str, ...] = WHOLE
-    if words:
-        sessions = _sessions_named(switch, sessions, words)
+    if link_names:
+        sessions = _sessions_named(switch, sessions, link_names)
         peers = tuple(session.peer for session in sessions)
     link_of_port = {
         switch.panel.ports[link.port_of(switch.name)].name: link for link in fabric.fabric_links_of(switch.name)
@@ -105,42 +108,46 @@ def _target(fabric: Fabric, switch: Switch, words: Collection[str]) -> DrainTarg
 
 
 def _sessions_named(
-    switch: Switch, sessions: Iterable[ExpectedSession], words: Collection[str]
+    switch: Switch, sessions: Iterable[ExpectedSession], link_names: Collection[str]
 ) -> list[ExpectedSession]:
-    """Return the sessions that ``words`` name by peer, own port or far switch. Raises UsageError for unknown words."""
-    chosen: list[ExpectedSession] = []
-    known_words: set[str] = set()
+    """Return the sessions over the links that ``link_names`` name by peer, own port or far switch.
+
+    Raises UsageError for unknown names.
+    """
+    named_sessions: list[ExpectedSession] = []
+    known_names: set[str] = set()
     for session in sessions:
         names = {session.peer, session.port, session.device}
-        if not names.isdisjoint(words):
-            chosen.append(session)
-            known_words |= names
-    unknown = [word for word in words if word not in known_words]
+        if not names.isdisjoint(link_names):
+            named_sessions.append(session)
+            known_names |= names
+    unknown = [name for name in link_names if name not in known_names]
     if unknown:
         raise UsageError(
             f"{switch.name} has no fabric link {', '.join(unknown)}; name a BGP peer, a port of it, or the switch at "
             f"the far end"
         )
-    return chosen
+    return named_sessions
 
 
 def _needed_by_nodes(fabric: Fabric, target: DrainTarget) -> Iterator[Diagnostic]:
-    """Yield a refusal if GPU nodes would be left behind a switch without an undrained uplink."""
+    """Yield an error if the drain would leave a switch with GPU nodes no undrained uplink."""
     nodes = fabric.nodes_on(target.device)
-    if not nodes or len(target.links) < len(fabric.fabric_links_of(target.device)):
+    keeps_links = len(target.links) < len(fabric.fabric_links_of(target.device))
+    if not nodes or keeps_links:
         return
-    whose = f"of {len(nodes)} GPU nodes"
-    cut = "cuts them off"
+    served = f"of {len(nodes)} GPU nodes"
+    effect = "cuts them off"
     if fabric.nic_blocks:
-        whose = f"to one port of each NIC of {len(nodes)} GPU nodes"
-        cut = "ends the queue pairs of these ports"
+        served = f"to one port of each NIC of {len(nodes)} GPU nodes"
+        effect = "ends the queue pairs of these ports"
     rail = fabric.switch_of[target.device].rail
     if rail is not None:
-        whose += f" on rail {rail}"
+        served += f" on rail {rail}"
     far = next(iter(fabric.above(target.device)), "SWITCH")
     yield error(
         "RW520",
-        f"{target.device} cannot be drained: it is the only path {whose} ({first_few(nodes)}); work on it {cut}",
+        f"{target.device} cannot be drained: it is the only path {served} ({first_few(nodes)}); work on it {effect}",
         fix=f"drain single uplinks: `{command_line('drain', target.device, '--links', far)}`; for work on the switch "
         "itself take these nodes out of the scheduler first",
         devices=(target.device,),
@@ -166,12 +173,13 @@ class DrainLimits:
 def check_around(
     limits: DrainLimits, targets: Sequence[DrainTarget], around: Mapping[str, DrainResult]
 ) -> tuple[Diagnostic, ...]:
-    """Return why ``targets`` must not be drained, given the state of the switches ``around`` them."""
+    """Return the errors if ``targets`` must not be drained while the switches ``around`` them are as they are."""
     unreachable = [name for name, state in around.items() if state.error]
     # Peers that somebody is about to drain count as drained already; the diagnostic names who that is.
     soon = {}
     for name, state in around.items():
-        if state.held and not state.withheld and not state.after:
+        is_drained = bool(state.withheld or state.after)
+        if state.held and not is_drained:
             soon[name] = state.held_by
     drained = drained_peers_of(around)
     return check_drain(limits.fabric, targets, drained, unreachable, several=limits.several, soon=soon)
@@ -186,11 +194,11 @@ def check_drain(
     fabric: Fabric, targets: Sequence[DrainTarget], drained: Mapping[str, tuple[str, ...]], silent: Collection[str],
     *, several: bool = False, soon: Mapping[str, str] = MappingProxyType({}),
 ) -> tuple[Diagnostic, ...]:  # fmt: skip
-    """Return why these drains are refused, given what is ``drained`` already and which switches are ``silent``.
+    """Return the errors if ``targets`` must not be drained.
 
-    ``silent`` switches do not answer. ``several`` is the consent to more than one switch of a plane; another path for
-    all traffic is still required. ``soon`` are switches of ``drained`` that another session is only about to drain,
-    with the name of that session.
+    ``drained`` are the peers that are drained already, by switch; ``silent`` switches do not answer. ``several`` is the
+    consent to more than one switch of a plane; another path for all traffic is still required. ``soon`` are switches of
+    ``drained`` that another session is only about to drain, with the name of that session.
     """
     names = {target.device for target in targets}
     drained_names = {name for name, peers in drained.items() if peers}
@@ -199,7 +207,7 @@ def check_drain(
     others_out = (drained_names | silent_spines) - names
     diagnostics: list[Diagnostic] = []
     if not several:
-        diagnostics += _one_per_plane(fabric, names, others_out, silent, soon)
+        diagnostics += _several_of_plane(fabric, names, others_out, silent, soon)
     if _capacity_left(fabric, targets, drained, silent).least_paths == 0:
         diagnostics.append(
             error(
@@ -219,7 +227,7 @@ def _capacity_left(
     drained: Mapping[str, tuple[str, ...]],
     silent: Collection[str] = (),
 ) -> Capacity:
-    """Return the capacity while the targets, what is ``drained`` already and the ``silent`` switches carry nothing."""
+    """Return the capacity while the targets, the ``drained`` peers and the ``silent`` switches carry no traffic."""
     already_away = away_of(fabric, drained)
     out = {*already_away.out, *silent}
     down = [*already_away.down]
@@ -231,7 +239,7 @@ def _capacity_left(
     return capacity(fabric, out, down=down)
 
 
-def _one_per_plane(
+def _several_of_plane(
     fabric: Fabric,
     names: Collection[str],
     others_out: Collection[str],
@@ -272,7 +280,7 @@ def _why_out(others: Collection[str], silent: Collection[str], soon: Mapping[str
 
 
 def neighborhood(fabric: Fabric, targets: Sequence[DrainTarget]) -> tuple[str, ...]:
-    """Return the switches whose drains count beside these: all of their planes."""
+    """Return the switches whose drains count together with ``targets``: all switches of their planes."""
     planes = {fabric.switch_of[target.device].plane for target in targets}
     return tuple(switch.name for switch in fabric.switches if switch.plane in planes)
 
@@ -280,5 +288,5 @@ def neighborhood(fabric: Fabric, targets: Sequence[DrainTarget]) -> tuple[str, .
 def uplinks_left_percent(
     fabric: Fabric, targets: Sequence[DrainTarget], drained: Mapping[str, tuple[str, ...]]
 ) -> float:
-    """Return the percentage of its uplinks that the worst switch keeps while all these are drained."""
+    """Return the percentage of its uplinks that the worst switch keeps while ``targets`` and ``drained`` are away."""
     return _capacity_left(fabric, targets, drained).least_uplink_percent

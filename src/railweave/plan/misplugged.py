@@ -23,22 +23,24 @@ class SwappedCables:
     second: tuple[End, End]
 
     def __str__(self) -> str:
-        """Return which cables, and the fix."""
-        shared = {_device(end) for end in self.first} & {_device(end) for end in self.second}
+        """Return which cables are swapped, and the fix."""
+        shared = {_device_of(end) for end in self.first} & {_device_of(end) for end in self.second}
         fix = f"exchange the plugs of {self.first[0]} and {self.second[0]}"
         if shared:
             # At a common switch one person does it without walking.
             device = min(shared, key=natural_key)
-            fix = f"at {device}, exchange the plugs of {_port(self.first, device)} and {_port(self.second, device)}"
+            first_port = _port_at(self.first, device)
+            second_port = _port_at(self.second, device)
+            fix = f"at {device}, exchange the plugs of {first_port} and {second_port}"
         return f"the cables {' - '.join(self.first)} and {' - '.join(self.second)} are swapped: {fix}"
 
 
-def _device(end: End) -> str:
+def _device_of(end: End) -> str:
     return end.partition(" ")[0]
 
 
-def _port(cable: tuple[End, End], device: str) -> str:
-    return next(end.partition(" ")[2] for end in cable if _device(end) == device)
+def _port_at(cable: tuple[End, End], device: str) -> str:
+    return next(end.partition(" ")[2] for end in cable if _device_of(end) == device)
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,9 +60,12 @@ class MovedPlug:
 
 
 def with_port_names(fabric: Fabric, checks: Iterable[VerifyCheck]) -> tuple[VerifyCheck, ...]:
-    """Return the checks with the ports of wrong neighbors by name, as in the plan, where LLDP sends their aliases."""
+    """Return the checks with the ports of wrong neighbors by name, as the plan names them.
+
+    LLDP may send the alias of a port instead.
+    """
     checks = tuple(checks)
-    wrong_neighbors = {_device(check.actual) for check in checks if _is_wrong_neighbor(check)}
+    wrong_neighbors = {_device_of(check.actual) for check in checks if _is_wrong_neighbor(check)}
     names = _names_by_alias(fabric, wrong_neighbors)
     return tuple(replace(check, actual=names.get(check.actual, check.actual)) for check in checks)
 
@@ -70,10 +75,11 @@ def _is_wrong_neighbor(check: VerifyCheck) -> bool:
 
 
 def misplugged_cables(fabric: Fabric, checks: Iterable[VerifyCheck]) -> tuple[SwappedCables | MovedPlug, ...]:
-    """Return the swaps that failed LLDP checks show, then the other plugs in wrong ports, each in natural order.
+    """Return the swapped cables that failed LLDP checks show, then the other plugs in wrong ports.
 
-    A fault that both ends of a cable show is reported once.
+    Both are in natural order. A fault that both ends of a cable show is reported once.
     """
+    # The far end of each end with a fault.
     planned: dict[End, End] = {}
     seen: dict[End, End] = {}
     for check in with_port_names(fabric, checks):
@@ -83,7 +89,7 @@ def misplugged_cables(fabric: Fabric, checks: Iterable[VerifyCheck]) -> tuple[Sw
             seen[end] = check.actual
     swaps = _swaps(planned, seen)
     reported = {end for swap in swaps for end in (*swap.first, *swap.second)}
-    switch_ports = _switch_ports(fabric, map(_device, seen.values()))
+    switch_ports = _switch_ports(fabric, map(_device_of, seen.values()))
     moved: dict[frozenset[End], MovedPlug] = {}
     for end in sorted(seen.keys() - reported, key=natural_key):
         actual = seen[end]
@@ -94,7 +100,7 @@ def misplugged_cables(fabric: Fabric, checks: Iterable[VerifyCheck]) -> tuple[Sw
 
 
 def _switch_ports(fabric: Fabric, names: Iterable[str]) -> set[End]:
-    """Return all ports of the switches among these devices."""
+    """Return all ports of the switches among the devices ``names``."""
     switches = (fabric.switch_of[name] for name in set(names) & fabric.switch_of.keys())
     return {f"{switch.name} {port.name}" for switch in switches for port in switch.panel.ports}
 
@@ -107,25 +113,25 @@ def _swaps(planned: Mapping[End, End], seen: Mapping[End, End]) -> tuple[Swapped
         other_end = end_of_far.get(actual)
         if other_end is None or seen[other_end] != planned[end]:
             continue
-        cables = (_cable(end, planned[end]), _cable(other_end, planned[other_end]))
-        first, second = sorted(cables, key=_first_end)
+        cables = (_cable_ends(end, planned[end]), _cable_ends(other_end, planned[other_end]))
+        first, second = sorted(cables, key=_sort_key)
         swaps.setdefault(frozenset(cables), SwappedCables(first, second))
-    return tuple(sorted(swaps.values(), key=lambda swap: _first_end(swap.first)))
+    return tuple(sorted(swaps.values(), key=lambda swap: _sort_key(swap.first)))
 
 
-def _cable(a: End, b: End) -> tuple[End, End]:
-    """Return a cable by its ends in natural order, so that it is the same seen from either end."""
+def _cable_ends(a: End, b: End) -> tuple[End, End]:
+    """Return the ends of a cable in natural order, so that a cable seen from either end is the same value."""
     first, second = sorted((a, b), key=natural_key)
     return first, second
 
 
-def _first_end(cable: tuple[End, End]) -> tuple[str | int, ...]:
+def _sort_key(cable: tuple[End, End]) -> tuple[str | int, ...]:
     """Return the sort key of a cable."""
     return natural_key(cable[0])
 
 
 def _names_by_alias(fabric: Fabric, devices: set[str]) -> Mapping[End, End]:
-    """Return the ends of these switches by alias: SONiC's LLDP sends the alias of a port, the plan has its name."""
+    """Return the ends by port name of the switches among ``devices``, by their ends by port alias."""
     names: dict[str, str] = {}
     for device in devices & fabric.switch_of.keys():
         for port in fabric.switch_of[device].panel.ports:

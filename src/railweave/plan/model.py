@@ -61,12 +61,12 @@ class Generation:
 
     @property
     def content(self) -> "Generation":
-        """Return it without the values of the single switch, so that switches with the same state compare equal."""
+        """Return the generation without the values of a single switch, so that equal states compare equal."""
         return replace(self, number=0, by="")
 
     @property
     def shown(self) -> str:
-        """Return it as a person would name it."""
+        """Return the generation as a person would name it: by its commit, or by its digest if it has none."""
         # 12 digits of a hash are what git shows in large repositories.
         revision = self.revision[:12]
         if revision and not self.dirty:
@@ -148,7 +148,7 @@ class DevicePlan:
         return self.reading.error or "; ".join(blocker.message for blocker in self.difference.blockers)
 
     def with_delta(self, delta: Delta) -> "DevicePlan":
-        """Return it with other changes; its state stays the same."""
+        """Return the device with ``delta`` as its changes; its state stays the same."""
         if delta == self.difference.delta:
             return self
         return replace(self, reading=replace(self.reading, difference=replace(self.difference, delta=delta)))
@@ -216,7 +216,7 @@ class Plan:
         return {name: delta for name, delta in deltas.items() if delta}
 
     def with_deltas(self, deltas: Mapping[str, Delta]) -> "Plan":
-        """Return the plan with these changes alone."""
+        """Return the plan with ``deltas`` as its only changes; states and waves stay the same."""
         devices = {name: device.with_delta(deltas.get(name, _NO_CHANGES)) for name, device in self.devices.items()}
         return replace(self, devices=devices)
 
@@ -227,14 +227,14 @@ class Plan:
 
     @property
     def summary(self) -> Summary:
-        """Return the number of changes of each kind."""
+        """Return how many rows, fields and lines are added, updated and removed."""
         counts: Counter[Op] = Counter()
         for delta in self.deltas.values():
             counts.update(delta.ops)
         return Summary(counts[Op.ADD], counts[Op.UPDATE], counts[Op.REMOVE])
 
     def includes(self, name: str) -> bool:
-        """Tell whether the plan may change a device: without a limit, any."""
+        """Tell whether the plan may change a device. Without a limit it may change any."""
         return not self.limit or name in self._limit
 
     @cached_property
@@ -274,14 +274,16 @@ class Plan:
 
     @property
     def unread(self) -> tuple[str, ...]:
-        """Return the devices that could not be read or refuse the change, also those outside of a limit."""
+        """Return the devices that could not be read or that refuse the change, also those outside of the limit."""
         behind = (name for name in self.behind if self.devices[name].reading.difference is None)
         return (*self.names(DeviceState.UNREACHABLE), *behind)
 
     @property
     def broken(self) -> tuple[str, ...]:
-        """Return the devices on which a daemon that an earlier change ended does not run: nothing is forwarded there,
-        or changes take no effect."""
+        """Return the devices on which a daemon does not run because an earlier change ended it.
+
+        They forward nothing, or changes take no effect on them.
+        """
         return tuple(name for name, device in self.devices.items() if device.reading.broken)
 
     # Asked for at every device of a rollout.

@@ -27,10 +27,11 @@ _WITHOUT_DIGITS = str.maketrans("", "", "0123456789")
 
 
 def to_be_asked(fabric: Fabric, readings: Mapping[str, Reading]) -> dict[str, Delta]:
-    """Return the changes to check with the YANG models of switches, by switch: one switch of each kind is asked.
+    """Return the switches whose YANG models are to be asked about their changes, with these changes.
 
-    Switches of one model and release whose changes differ only in names, addresses and ports are of one kind: their
-    models give the same answer. Each asks its own models again before it writes.
+    Only one switch of each kind is asked. Switches of one model and release whose changes differ only in names,
+    addresses and ports are of one kind: their models give the same answer. Each asks its own models again before it
+    writes.
     """
     to_ask: dict[str, Delta] = {}
     kinds: set[object] = set()
@@ -51,7 +52,7 @@ def to_be_asked(fabric: Fabric, readings: Mapping[str, Reading]) -> dict[str, De
 
 
 def _without_names(change: Change) -> tuple[object, ...]:
-    """Return a change without the numbers in names, addresses and ports, which differ between switches of a kind."""
+    """Return a change as a key, without the numbers in names, addresses and ports."""
     key = change.key.translate(_WITHOUT_DIGITS)
     return change.table, key, change.op, change.field, _value_without_names(change.after)
 
@@ -70,9 +71,10 @@ def _value_without_names(value: Value | Fields | None) -> object:
 def invalid_blockers(
     verdict: ModelsVerdict, delta: Delta, candidate: ConfigDb, intended: ConfigDb
 ) -> Iterator[Blocker]:
-    """Yield why the models would refuse ``delta``; ``candidate`` is what would be loaded or written.
+    """Yield a blocker for each place that the models would refuse of ``delta``.
 
-    Models that cannot be asked are a reason as well: the switch then refuses the change before it writes.
+    ``verdict`` is their answer for ``candidate``, the configuration that would be loaded or written. ``intended`` are
+    the rows of the intent. Models that cannot be asked block as well: the switch would refuse the change then.
     """
     if verdict.fault:
         fault = shown_text(printable(verdict.fault), secret_values(candidate))
@@ -81,7 +83,7 @@ def invalid_blockers(
     for refusal in _refusals(verdict, candidate, intended):
         if delta.reloads:
             # One change that needs the reload takes all others of the delta with it.
-            causes = _names([change for change in delta if change.method is Method.RELOAD])
+            causes = _row_names([change for change in delta if change.method is Method.RELOAD])
             yield Blocker(
                 f"`config reload` would refuse {refusal.place}: {refusal.reason}",
                 f"{refusal.remedy}; or leave out the changes that need the reload ({causes})",
@@ -110,7 +112,7 @@ def _refusals(verdict: ModelsVerdict, candidate: ConfigDb, intended: ConfigDb) -
     secrets = secret_values(candidate)
     old_reference_reasons = []
     for rejection in verdict.rejected:
-        *_, words = rejection
+        _, _, _, words = rejection
         reason = shown_text(words, secrets)
         if _is_old_reference(rejection, candidate):
             old_reference_reasons.append(reason)
@@ -127,9 +129,9 @@ def _is_old_reference(rejection: Rejected, candidate: ConfigDb) -> bool:
 
 
 def _old_references(candidate: ConfigDb, reason: str) -> _Refusal:
-    """Return the refusal of all references of the form ``[TABLE|key]``.
+    """Return one refusal for all references of the form ``[TABLE|key]``, with the commands that rewrite them.
 
-    SONiC names only the first few that fail, and their fields are required: all of them are rewritten.
+    SONiC names only the first few that fail. Their fields are required, so they are rewritten and not removed.
     """
     rewrites = list(_rewritten_references(candidate))
     places = first_few((rewrite.place for rewrite in rewrites), most=_LISTED)
@@ -149,7 +151,7 @@ class _Rewrite(NamedTuple):
 
 
 def _rewritten_references(candidate: ConfigDb) -> Iterator[_Rewrite]:
-    """Yield each field whose references have the form of SONiC before 202106."""
+    """Yield a rewrite for each field whose references have the form of SONiC before 202106."""
     for table, rows in candidate.items():
         # A command with a secret would end up in a shell's history.
         if is_secret_key(table):
@@ -170,7 +172,8 @@ def _set_command(table: str, key: str, field: str, value: Value) -> str:
     return _db_command("HSET", f"{table}|{key}", f"{field}@", ",".join(value))
 
 
-def _names(changes: Sequence[Change]) -> str:
+def _row_names(changes: Sequence[Change]) -> str:
+    """Return the first few rows that ``changes`` are about, without secrets."""
     rows = dict.fromkeys(f"{change.table}|{shown_key(change.table, change.key)}" for change in changes)
     return first_few(rows, most=_LISTED)
 
@@ -178,6 +181,7 @@ def _names(changes: Sequence[Change]) -> str:
 def _remedy(rejection: Rejected, candidate: ConfigDb, intended: ConfigDb) -> str:
     """Return what corrects a rejected row or field: a change of the intent, or a command on the switch."""
     table, key, field, reason = rejection
+    # The models did not say which row they reject.
     if not table:
         return "read the words of SONiC"
     if _is_intended(rejection, intended):
@@ -206,7 +210,10 @@ def _is_intended(rejection: Rejected, intended: ConfigDb) -> bool:
 
 
 def _missing_field(field: str, reason: str) -> str | None:
-    """Return the required field that a row lacks; empty if SONiC does not name it, None if no field is missing."""
+    """Return the required field that a row lacks, by the rejected ``field`` and by SONiC's words in ``reason``.
+
+    Returns an empty text if SONiC does not name the field, and None if no field is missing.
+    """
     match = _LACKS.search(reason)
     named_field = match[1] if match else ""
     if reason.endswith(NEEDED):
@@ -238,7 +245,9 @@ def _remove_command(table: str, key: str, field: str, rows: Mapping[str, Fields]
     keys = [key] if key else list(rows)
     if len(keys) <= _LISTED and not is_secret_key(table):
         return _db_command("DEL", *(f"{table}|{key}" for key in keys))
-    return f"{_db_command('KEYS', f'{table}|*')} | xargs -d '\\n' {_db_command('DEL')}"
+    list_rows = _db_command("KEYS", f"{table}|*")
+    remove_rows = _db_command("DEL")
+    return f"{list_rows} | xargs -d '\\n' {remove_rows}"
 
 
 def _db_command(*words: str) -> str:

@@ -37,7 +37,7 @@ class CableToMove:
 
 
 def moved_cables(plan: Plan) -> tuple[CableToMove, ...]:
-    """Return the cables that move, by their lower ends; cables that are only added or removed do not count."""
+    """Return the cables that move, in the order of their lower ends. Added and removed cables do not count."""
     # A switch that takes or loses its name comes or goes with all its cables, like one that is provisioned.
     new_switches = plan.unprovisioned | _renamed_switches(plan)
     # Most plans only add cables, and matching the ends of all cables takes long in a large fabric.
@@ -83,7 +83,7 @@ def find_renumbering(plan: Plan) -> tuple[Renumbered, ...]:
 
 
 def _renumbered_on(device: str, delta: Delta) -> Iterable[Renumbered]:
-    """Yield the identities of one device that ``delta`` changes: AS number, loopback, then ports."""
+    """Yield the identities of one device that ``delta`` changes: its AS number, then its loopback, then its ports."""
     for change in delta.about(SubjectKind.DEVICE):
         if change.field == "bgp_asn" and change.op is Op.UPDATE:
             yield Renumbered(device, "AS number", str(change.before), str(change.after))
@@ -96,7 +96,7 @@ def _renumbered_on(device: str, delta: Delta) -> Iterable[Renumbered]:
 
 
 def _readdressed_ports(device: str, changes: Iterable[Change]) -> list[Renumbered]:
-    """Return the ports of a device that lose one address and get another."""
+    """Return the interfaces of a device that lose one address and get another."""
     removed: dict[str, str] = {}
     added: dict[str, str] = {}
     for change in changes:

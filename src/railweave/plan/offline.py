@@ -54,10 +54,10 @@ def plan_offline(
 ) -> Plan:
     """Return the plan that leads every device from ``base`` to ``head``.
 
-    ``templates`` are those of ``head``, ``before`` those of ``base``, by default the same. A device that only ``head``
-    has starts empty, so it is provisioned; one that only ``base`` has is named in ``gone``. Nothing was read, so the
-    plan has no digest of what runs: it is for reading, never for deploying.
-    Raises RefusedError when an existing device would be renumbered, unless ``renumber`` allows it.
+    ``templates`` are those of ``head``; ``before`` are those of ``base``, by default the same. A device that only
+    ``head`` has starts empty, so it is provisioned; one that only ``base`` has is named in ``gone``. Nothing is read
+    from devices, so the plan has no digest of what runs and cannot be deployed. Raises RefusedError if an existing
+    device would be renumbered, unless ``renumber`` allows it.
     """
     same_own = have_the_same_own(base, head)
     if not (renumber or same_own):
@@ -79,7 +79,7 @@ def plan_offline(
 def changed_switches(
     base: Fabric, head: Fabric, templates: Templates, *, before: Templates | None = None
 ) -> frozenset[str]:
-    """Return the switches of ``head`` whose configuration differs from that in ``base``, and those that ``base`` lacks.
+    """Return the switches of ``head`` that ``base`` configures otherwise or does not have.
 
     The arguments are as in ``plan_offline``.
     """
@@ -97,6 +97,7 @@ def changed_switches(
 
 
 def _node_files(fabric: Fabric, before: Templates, after: Templates) -> tuple[NodeFile, ...]:
+    """Return the files of GPU nodes that differ between two sets of templates."""
     # Late: the renderer of nodes needs the catalog, and nearly no change is about templates.
     from railweave.hosts.changed_templates import files_by_templates
 
@@ -116,7 +117,7 @@ class _Differences:
         self._after = after
         self._same_own = same_own
         self._cached: dict[Hashable, DeviceDiff] = {}
-        self._stays: dict[tuple[int, int], bool] = {}
+        self._is_pair_equal: dict[tuple[int, int], bool] = {}
         self._changes_sessions: dict[Hashable, bool] = {}
         self._share = Sharing()
         self._same_templates = before.templates is after.templates
@@ -124,7 +125,7 @@ class _Differences:
         self._shipped_template = own_templates == [None, None]
 
     def of(self, old: Switch | None, switch: Switch) -> DeviceDiff:
-        """Return what turns ``old``, None for an empty device, into ``switch``."""
+        """Return the changes that turn ``old`` into ``switch``; ``old`` is None for a switch that starts empty."""
         before = self._before
         after = self._after
         if old is None:
@@ -171,7 +172,7 @@ class _Differences:
         return filter_before != filter_after
 
     def _changed_frr(self, old: Switch, switch: Switch) -> _FrrOfBoth | None:
-        """Return FRR's lines in both designs, None if they are the same.
+        """Return FRR's lines in both designs; None if they are the same.
 
         With the shipped template, sessions that both designs have are left out if their lines are known to be equal.
         """
@@ -192,8 +193,11 @@ class _Differences:
         return frr
 
     def _speakers(self, old: Switch, switch: Switch, *, all_sessions: bool) -> tuple[BgpSpeaker, BgpSpeaker]:
-        """Return the BGP speakers of a switch, with all sessions or without those that both have."""
-        sessions = () if self._same_own and not all_sessions else None
+        """Return the BGP speakers of a switch in both designs, with all sessions or without those that both have."""
+        sessions = None
+        if self._same_own and not all_sessions:
+            # All sessions are the same in both designs, so none has to be computed.
+            sessions = ()
         before = bgp_speaker(self._before.fabric, old, sessions)
         after = bgp_speaker(self._after.fabric, switch, sessions)
         if all_sessions:
@@ -221,14 +225,14 @@ class _Differences:
 
     def _is_equal(self, before: PanelRows, after: PanelRows) -> bool:
         pair = (id(before), id(after))
-        if pair not in self._stays:
-            self._stays[pair] = before == after
-        return self._stays[pair]
+        if pair not in self._is_pair_equal:
+            self._is_pair_equal[pair] = before == after
+        return self._is_pair_equal[pair]
 
     def _compared(
         self, old: Switch, switch: Switch, frr: _FrrOfBoth | None, rows: _RowsOfBoth | None = None
     ) -> DeviceDiff:
-        """Return the difference of two devices, by all rows and no FRR lines unless they are given."""
+        """Return the difference of two devices. By default all rows are compared, and no FRR lines."""
         if rows is None:
             rows = _RowsOfBoth(self._before.rows(old), self._after.rows(switch))
         if frr is None:
@@ -242,7 +246,7 @@ class _Differences:
 
 
 def _changed_lines(frr: _FrrOfBoth) -> tuple[Counter[str], Counter[str]]:
-    """Return how often each line is removed and added."""
+    """Return how often each line is removed, and how often each is added."""
     lines_before = Counter(frr.before.splitlines())
     lines_after = Counter(frr.after.splitlines())
     return lines_before - lines_after, lines_after - lines_before
@@ -270,6 +274,7 @@ def _hashable(rows: Iterable[Row]) -> Hashable:
 
 
 def _refuse_renumbering(base: Fabric, head: Fabric) -> None:
+    """Raise RefusedError if devices or nodes that both designs have would be renumbered."""
     # Nodes on other leaves have other addresses, which need no error of their own.
     moved = tuple(moved_stripe_diagnostics(moved_between(base, head)))
     if moved:
