@@ -38,15 +38,16 @@ OUTCOME_TEXT: Mapping[str, str] = {
 
 
 def outcome_text(value: str) -> str:
-    """Return the text of an outcome by its value; a value of another version stands as it is."""
+    """Return the text of an outcome by its value. A value that only another version knows is returned as it is."""
     return OUTCOME_TEXT.get(value, value)
 
 
 @dataclass(frozen=True, slots=True)
 class DeviceOutcome:
-    """One device's end of a rollout; ``error`` says what went wrong, and is empty where nothing did.
+    """One device at the end of a rollout.
 
-    ``drained``: the rollout drained it and could not undrain it.
+    ``error`` is what went wrong, empty if nothing did. ``drained`` tells that the rollout drained the device and could
+    not undrain it.
     """
 
     outcome: Outcome
@@ -93,7 +94,7 @@ class CheckKind(StrEnum):
 class VerifyCheck:
     """One comparison of what a device shows with what the fabric needs.
 
-    ``skipped`` is why the target leaves it out, empty where it is made; a check that is left out fails nothing.
+    ``skipped`` is why the target leaves the check out, empty if it is made. A check that is left out does not fail.
     """
 
     device: str
@@ -117,12 +118,12 @@ class VerifyResult:
 
     @property
     def ok(self) -> bool:
-        """Tell whether every check holds."""
+        """Tell whether every check passed."""
         return all(check.ok for check in self.checks)
 
     @property
     def failed(self) -> tuple[VerifyCheck, ...]:
-        """Return the checks that do not hold."""
+        """Return the checks that did not pass."""
         return tuple(check for check in self.checks if not check.ok)
 
 
@@ -175,7 +176,7 @@ class DeployResult:
 
     @property
     def rollout(self) -> str:
-        """Return the rollout's name, by which it is resumed and rolled back; empty where it left no journal."""
+        """Return the rollout's name, by which it is resumed and rolled back; empty if it left no journal."""
         return PurePath(self.journal).stem
 
     def names(self, outcome: Outcome) -> tuple[str, ...]:

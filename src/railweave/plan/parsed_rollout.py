@@ -28,7 +28,10 @@ _OPENINGS = frozenset({Step.STARTED, Step.RESUMED})
 
 
 def parse_rollout(path: Path, data: bytes, *, alive: bool = False) -> Rollout:
-    """Return the rollout that the bytes of a journal record; never raises for their content."""
+    """Return the rollout that the journal ``path`` records; ``data`` are its bytes, ``alive`` tells whether it runs.
+
+    Raises nothing for the content of the journal.
+    """
     # Whatever follows the last line end may be cut: journals are appended to line by line.
     *lines, tail = data.split(b"\n")
     entries = []
@@ -39,15 +42,16 @@ def parse_rollout(path: Path, data: bytes, *, alive: bool = False) -> Rollout:
             entries.append(entry)
         elif line.strip():
             unread += 1
-    last = _journal_line(tail)
-    if last is not None:
+    last_entry = _journal_line(tail)
+    if last_entry is not None:
         # It lacks nothing but its line end: no beginning of a JSON object is an object itself.
-        entries.append(last)
-    torn = last is None and bool(tail.strip())
+        entries.append(last_entry)
+    torn = last_entry is None and bool(tail.strip())
     return replace(_rollout(path, tuple(entries)), alive=alive, torn=torn, unread=unread)
 
 
 def _journal_line(line: bytes) -> JournalLine | None:
+    """Return a line of a journal; None if ``line`` is not a JSON object with a step."""
     record = Record.of_line(line)
     if not isinstance(record.values.get("step"), str):
         return None
@@ -67,7 +71,7 @@ def _rollout(path: Path, entries: tuple[JournalLine, ...]) -> Rollout:
         path=path,
         fabric=_fabric_of(path.stem),
         devices=_devices(entries),
-        paused=_paused(entries),
+        paused=_is_paused(entries),
         unknown=tuple(dict.fromkeys(entry.step for entry in entries if entry.step not in _STEPS)),
         entries=entries,
     )
@@ -101,7 +105,7 @@ def _fabric_of(name: str) -> str:
 
 
 def _with_openings(rollout: Rollout, openings: Sequence[Record]) -> Rollout:
-    """Return ``rollout`` with the values of its opening lines: the first one has the plan, later ones resume it."""
+    """Return ``rollout`` with the values of its opening lines. The first one has the plan, the others resume it."""
     first = openings[0]
     last = openings[-1]
     return replace(
@@ -120,7 +124,7 @@ def _with_openings(rollout: Rollout, openings: Sequence[Record]) -> Rollout:
 
 
 def _format_version(openings: Iterable[Record]) -> int:
-    """Return the version of the journal: the first one that this railweave does not write, if any line has such one."""
+    """Return the format version of the journal: the first one that this railweave does not write, if there is any."""
     for opening in openings:
         version = opening.number("version")
         # One line of another version is enough: this railweave must not act upon the journal.
@@ -130,6 +134,7 @@ def _format_version(openings: Iterable[Record]) -> int:
 
 
 def _metadata(opening: Record) -> RolloutMetadata:
+    """Return what an opening line says of the rollout, beside its plan. An unknown kind counts as a deployment."""
     is_rollback = opening.text("kind") == RolloutKind.ROLLBACK
     return RolloutMetadata(
         kind=RolloutKind.ROLLBACK if is_rollback else RolloutKind.DEPLOY,
@@ -159,7 +164,8 @@ def _closing_line(entries: tuple[JournalLine, ...]) -> JournalLine | None:
     return closing
 
 
-def _paused(entries: Iterable[JournalLine]) -> bool:
+def _is_paused(entries: Iterable[JournalLine]) -> bool:
+    """Tell whether the rollout is paused after its last line."""
     paused = False
     for entry in entries:
         if entry.step == Step.PAUSED:
@@ -170,6 +176,7 @@ def _paused(entries: Iterable[JournalLine]) -> bool:
 
 
 def _devices(entries: Iterable[JournalLine]) -> dict[str, DeviceRecord]:
+    """Return what the journal records of each device, in the order of the waves."""
     # Fields of each device's record so far; a device without a line has the defaults.
     drafts: dict[str, dict[str, Any]] = {}
     for entry in entries:
@@ -181,15 +188,18 @@ def _devices(entries: Iterable[JournalLine]) -> dict[str, DeviceRecord]:
                 if name in drafts:
                     _advance(drafts[name], replace(entry, device=name, details=details.values))
         elif entry.step in (Step.SOAKING, Step.SOAKED):
-            _soak(drafts, entry)
+            _follow_soak(drafts, entry)
         elif entry.device in drafts:
             _advance(drafts[entry.device], entry)
-    ordered = sorted(drafts.items(), key=lambda item: item[1]["wave"])
-    return {name: DeviceRecord(**draft) for name, draft in ordered}
+    names = sorted(drafts, key=lambda name: drafts[name]["wave"])
+    return {name: DeviceRecord(**drafts[name]) for name in names}
 
 
 def _add_devices(drafts: dict[str, dict[str, Any]], details: Mapping[str, Any]) -> None:
-    """Add the devices of an opening line; an earlier opening has precedence, since it planned the whole rollout."""
+    """Add the devices of an opening line to ``drafts``, ``details`` being the values of the line.
+
+    A device of an earlier opening line keeps its values, since that line planned the whole rollout.
+    """
     for name, device in Record(details).records("devices"):
         draft = {
             "wave": device.number("wave"),
@@ -200,8 +210,8 @@ def _add_devices(drafts: dict[str, dict[str, Any]], details: Mapping[str, Any]) 
         drafts.setdefault(name, draft)
 
 
-def _soak(drafts: dict[str, dict[str, Any]], entry: JournalLine) -> None:
-    """Clear the outcome of devices while they soak, and restore it afterwards."""
+def _follow_soak(drafts: dict[str, dict[str, Any]], entry: JournalLine) -> None:
+    """Clear the outcome of new devices when their soak begins, and restore it when it ends."""
     # A fault during the soak rolls the wave back, and a journal that fails meanwhile does not record that.
     if entry.step == Step.SOAKING:
         outcome_before, outcome_after = "new", ""
@@ -212,16 +222,16 @@ def _soak(drafts: dict[str, dict[str, Any]], entry: JournalLine) -> None:
             drafts[name]["outcome"] = outcome_after
 
 
-_WORKING = frozenset(
+_WORK_STEPS = frozenset(
     step.value
     for step in (Step.DRAINING, Step.APPLYING, Step.APPLIED, Step.ROLLING_BACK, Step.CONFIRMING, Step.CONFIRMED)
 )
 
 
 def _advance(draft: dict[str, Any], entry: JournalLine) -> None:
-    """Add what one more line records of a device."""
+    """Add what the next line ``entry`` records of a device to ``draft``."""
     details = Record(entry.details)
-    _note_outcome(draft, entry, details)
+    _set_outcome(draft, entry, details)
     commit = details.text("commit_id")
     if commit and commit not in draft.get("commit_ids", ()):
         draft["commit_ids"] = (*draft.get("commit_ids", ()), commit)
@@ -240,9 +250,9 @@ def _advance(draft: dict[str, Any], entry: JournalLine) -> None:
                 draft["commit_id"] = commit
 
 
-def _note_outcome(draft: dict[str, Any], entry: JournalLine, details: Record) -> None:
-    """Add the last step and the outcome after one more line."""
-    if entry.step in _WORKING:
+def _set_outcome(draft: dict[str, Any], entry: JournalLine, details: Record) -> None:
+    """Set the last step, the outcome and the error in ``draft`` to those after the next line ``entry``."""
+    if entry.step in _WORK_STEPS:
         draft["step"] = entry.step
         draft["outcome"] = ""
         draft["error"] = ""

@@ -26,7 +26,7 @@ class Share:
             raise ValueError("a share is a count or a percentage")
 
     def of(self, total: int) -> int:
-        """Return how many of ``total`` devices: of a percentage only whole devices, so it may be none."""
+        """Return how many of ``total`` devices the share is. A percentage is rounded down, so it may be none."""
         if self.count is not None:
             return min(self.count, total)
         return math.floor(total * (self.percent or 0) / 100)
@@ -67,14 +67,14 @@ class RolloutPolicy:
     places: Mapping[str, Where] = field(default_factory=dict, compare=False, repr=False)
 
     def share(self, tier: Tier) -> Share:
-        """Return the part of a tier that may be disturbed: ``spines`` holds for every tier above the leaves."""
+        """Return the part of a tier that may be disturbed. ``spines`` applies to every tier above the leaves."""
         if tier.attaches_nodes:
             return self.leaves
         return self.spines
 
     @staticmethod
     def share_key(tier: Tier) -> str:
-        """Return the inventory's key of ``share``."""
+        """Return the key under which the inventory states ``share``."""
         if tier.attaches_nodes:
             return "max_unavailable.leaves"
         return "max_unavailable.spines"
@@ -139,27 +139,29 @@ class PolicyLimits:
         return name not in self._unprovisioned
 
     def violation(self, out: Collection[str], down: Collection[Link] = ()) -> PolicyViolation | None:
-        """Return the first rule that is broken with these devices and links out of service; None where none is."""
+        """Return the first rule that is broken while ``out`` and ``down`` are out of service; None if none is."""
         devices = [self._switch_of[name] for name in out if name in self._switch_of and name not in self._unprovisioned]
         return (
-            self._planes(devices)
-            or self._shares(devices)
-            or self._groups(devices)
-            or self._shared_nics(devices)
+            self._check_planes(devices)
+            or self._check_shares(devices)
+            or self._check_groups(devices)
+            or self._check_shared_nics(devices)
             or self.floors(out, down)
         )
 
-    def _planes(self, devices: Iterable[Switch]) -> PolicyViolation | None:
+    def _check_planes(self, devices: Iterable[Switch]) -> PolicyViolation | None:
+        """Return the violation if switches of several planes would be disturbed at once."""
         planes = sorted({switch.plane for switch in devices})
         if len(planes) < 2:
             return None
         return PolicyViolation(
-            "",
-            f"planes {' and '.join(map(str, planes))} would be out of service at once",
-            "restore what is out of service first",
+            key="",
+            message=f"planes {' and '.join(map(str, planes))} would be out of service at once",
+            fix="restore what is out of service first",
         )
 
-    def _shares(self, devices: Iterable[Switch]) -> PolicyViolation | None:
+    def _check_shares(self, devices: Iterable[Switch]) -> PolicyViolation | None:
+        """Return the violation of the first group of which more devices would be disturbed than may be."""
         counts = Counter(map(_limit_group, devices))
         for group, count in counts.items():
             allowed = self._allowed(group)
@@ -168,6 +170,7 @@ class PolicyLimits:
         return None
 
     def _allowed(self, group: "_LimitGroup") -> int:
+        """Return how many devices of a group may be disturbed at once."""
         if group.of == "group":
             return 1
         allowed = self._policy.share(group.tier).of(self._sizes[group])
@@ -176,8 +179,8 @@ class PolicyLimits:
             return min(1, allowed)
         return allowed
 
-    def _groups(self, devices: Iterable[Switch]) -> PolicyViolation | None:
-        """Return the violation where paths of too many groups of super-spines would be disturbed at once."""
+    def _check_groups(self, devices: Iterable[Switch]) -> PolicyViolation | None:
+        """Return the violation if paths of too many groups of super-spines would be disturbed at once."""
         groups_of: dict[int, dict[int, Tier]] = {}
         for switch in devices:
             if switch.group is not None:
@@ -189,15 +192,15 @@ class PolicyLimits:
             if len(groups) > allowed:
                 key = RolloutPolicy.share_key(tier)
                 return PolicyViolation(
-                    key,
-                    f"the paths of {len(groups)} of the {total} groups of super-spines of plane {plane} would be"
-                    f" out of service at once; the limit is {allowed}",
-                    f"restore what is out of service first, or raise `{key}`",
+                    key=key,
+                    message=f"the paths of {len(groups)} of the {total} groups of super-spines of plane {plane} would"
+                    f" be out of service at once; the limit is {allowed}",
+                    fix=f"restore what is out of service first, or raise `{key}`",
                 )
         return None
 
-    def _shared_nics(self, devices: Iterable[Switch]) -> PolicyViolation | None:
-        """Return the violation where leaves that share NICs would be out of service at once."""
+    def _check_shared_nics(self, devices: Iterable[Switch]) -> PolicyViolation | None:
+        """Return the violation if leaves that share NICs would be out of service at once."""
         if not self._share_nics:
             return None
         # Without rails all leaves of a plane have one limit, which may allow several: only this rule keeps the leaves
@@ -207,9 +210,10 @@ class PolicyLimits:
         for nic_leaves, count in counts.items():
             if count > 1:
                 return PolicyViolation(
-                    "",
-                    f"{count} leaves that share the NICs of stripe {nic_leaves.stripe} would be out of service at once",
-                    "restore what is out of service first",
+                    key="",
+                    message=f"{count} leaves that share the NICs of stripe {nic_leaves.stripe} would be out of service"
+                    " at once",
+                    fix="restore what is out of service first",
                 )
         return None
 
@@ -222,7 +226,7 @@ class PolicyLimits:
         return paths is None or paths - SPARE_LINKS >= self._policy.path_floor
 
     def floors(self, out: Collection[str], down: Collection[Link] = ()) -> PolicyViolation | None:
-        """Return the floor that is crossed with these devices and links out of service; None where none is."""
+        """Return the floor that is crossed while ``out`` and ``down`` are out of service; None if none is."""
         return self._uplink_floor(out, down) or self._path_floor(out, down)
 
     def _uplink_floor(self, out: Collection[str], down: Collection[Link]) -> PolicyViolation | None:
@@ -233,11 +237,11 @@ class PolicyLimits:
         # Percentages are rounded ratios, so one that equals the floor may be a little below it.
         if percent_left >= floor - 1e-9:
             return None
+        tier = self._switch_of[worst_switch].tier
         return PolicyViolation(
-            "floor.uplinks",
-            f"a {self._switch_of[worst_switch].tier.name} keeps {percent_left:.4g}% of its uplink bandwidth, and the"
-            f" floor is {floor:g}%",
-            f"lower `floor.uplinks` to {_floor_percent(percent_left)}%",
+            key="floor.uplinks",
+            message=f"a {tier.name} keeps {percent_left:.4g}% of its uplink bandwidth, and the floor is {floor:g}%",
+            fix=f"lower `floor.uplinks` to {_floor_percent(percent_left)}%",
         )
 
     def _path_floor(self, out: Collection[str], down: Collection[Link]) -> PolicyViolation | None:
@@ -285,12 +289,17 @@ class _PathGroup(NamedTuple):
 
 
 def _path_group(switch: Switch) -> _PathGroup:
-    # In two tiers every spine has paths of its own.
-    return _PathGroup(switch.plane, switch.place if switch.group is None else switch.group)
+    if switch.group is None:
+        # In two tiers every spine has paths of its own.
+        return _PathGroup(switch.plane, switch.place)
+    return _PathGroup(switch.plane, switch.group)
 
 
 def _over_limit(group: _LimitGroup, count: int, allowed: int, total: int, share: Share) -> PolicyViolation:
-    """Return the violation of ``count`` devices of a group of ``total`` out of service, of which ``allowed`` may be."""
+    """Return the violation if ``count`` of the ``total`` devices of a group would be disturbed and ``allowed`` may be.
+
+    ``share`` is the limit as the policy states it.
+    """
     key = RolloutPolicy.share_key(group.tier)
     devices = group.tier.counted(total)
     where = f"plane {group.plane}"
@@ -298,9 +307,9 @@ def _over_limit(group: _LimitGroup, count: int, allowed: int, total: int, share:
         where = f"one {group.of} of plane {group.plane}"
     if not allowed:
         return PolicyViolation(
-            key,
-            f"{share} of the {devices} of {where} is not a whole device, so none may ever be disturbed",
-            f"raise `{key}` to 1 or to {_ceil_percent(total)}%",
+            key=key,
+            message=f"{share} of the {devices} of {where} is not a whole device, so none may ever be disturbed",
+            fix=f"raise `{key}` to 1 or to {_percent_of_one(total)}%",
         )
     fix = "restore what is out of service first"
     # Stripes of leaves with rails and groups of super-spines have a limit of 1 that no key raises.
@@ -311,9 +320,11 @@ def _over_limit(group: _LimitGroup, count: int, allowed: int, total: int, share:
     )
 
 
-def _ceil_percent(total: int) -> int:
-    return -(-100 // total)
+def _percent_of_one(total: int) -> int:
+    """Return the least whole percentage of ``total`` devices that is one device."""
+    return math.ceil(100 / total)
 
 
 def _floor_percent(percent: float) -> int:
+    # Percentages are rounded ratios, so a whole one may be a little below itself.
     return int(percent + 1e-9)

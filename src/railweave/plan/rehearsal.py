@@ -45,9 +45,10 @@ class InjectedFault(NamedTuple):
 
 
 def parse_fault(text: str, fabric: Fabric, kinds: Mapping[str, bool]) -> InjectedFault:
-    """Return the fault ``DEVICE[:PORT]=KIND[@WAVE]``; its wave is 0 if the text has none. Raises UsageError.
+    """Return the fault that ``text`` states as ``DEVICE[:PORT]=KIND[@WAVE]``; its wave is 0 if the text has none.
 
-    ``kinds`` tells for each kind of fault whether it can be of one port.
+    ``kinds`` tells for each kind of fault whether it can be of a single port. Raises UsageError if the text has another
+    form, or names what the fabric or a rehearsal does not have.
     """
     match = _FAULT.fullmatch(text)
     if match is None:
@@ -69,7 +70,7 @@ def parse_fault(text: str, fabric: Fabric, kinds: Mapping[str, bool]) -> Injecte
 
 
 def _port_refusal(fault: InjectedFault, switch: Switch, fabric: Fabric, kinds: Mapping[str, bool]) -> str:
-    """Return why the fault cannot be one of its port; empty if it can."""
+    """Return why the fault cannot be injected at its port; empty if it can."""
     if not kinds[fault.kind]:
         return f"{fault.kind} is a fault of the whole switch; write {fault.device}={fault.kind}"
     if all(port.name != fault.port for port in switch.panel.ports):
@@ -96,7 +97,7 @@ class CapacityLeft(NamedTuple):
     rails_out: int
 
     def worst(self, other: "CapacityLeft") -> "CapacityLeft":
-        """Return the worse of each number."""
+        """Return the capacity that has the worse of each number."""
         paths = [count for count in (self.paths, other.paths) if count is not None]
         return CapacityLeft(
             min(self.uplink_percent, other.uplink_percent),
@@ -168,6 +169,7 @@ class Rehearsal:
 
     @property
     def _ending(self) -> str:
+        """Return how the rehearsed deployment ended, in a phrase."""
         result = self.result
         if result is None:
             codes = ", ".join(dict.fromkeys(diagnostic.code for diagnostic in self.refused))
@@ -179,7 +181,7 @@ class Rehearsal:
         waves = counted(len(progress.waves), "wave")
         if result.stopped_by:
             return f"stopped after {progress.waves_done} of {waves}, {gates}"
-        ending = f"{waves if progress.waves else 'no changes'}, {gates}"
+        ending = f"{waves}, {gates}" if progress.waves else f"no changes, {gates}"
         if progress.failed:
             ending += f", {counted(len(progress.failed), 'device')} failed"
         if result.verification is not None and result.verification.failed:
@@ -188,7 +190,7 @@ class Rehearsal:
 
 
 def unlike(plan: Plan, twin: Plan) -> Iterator[str]:
-    """Yield the devices for which the plan made on simulated switches differs from ``plan``."""
+    """Yield the devices for which ``twin``, the plan made on simulated switches, differs from ``plan``."""
     for name, device in plan.devices.items():
         twin_device = twin.devices[name]
         # A switch that does not answer has no state to compare.
@@ -206,6 +208,6 @@ def _state_of(device: DevicePlan) -> tuple[object, ...]:
 
 
 def default_waves(faults: Iterable[InjectedFault], waves: Sequence[Collection[str]]) -> tuple[InjectedFault, ...]:
-    """Return ``faults``; one without a wave (0) gets that of its device, or the first if the device is in none."""
+    """Return ``faults`` with a wave for each that has none (0): that of its device, or the first if it is in none."""
     wave_of = {name: number for number, wave in enumerate(waves, start=1) for name in wave}
     return tuple(fault._replace(wave=fault.wave or wave_of.get(fault.device, 1)) for fault in faults)

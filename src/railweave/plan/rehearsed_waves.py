@@ -45,6 +45,8 @@ _ENDS = frozenset({Step.CONFIRMED, Step.ROLLED_BACK, Step.OUTCOME})
 
 @dataclass(slots=True)
 class _Wave:
+    """A wave that has begun, with what was observed so far; times are those of the records' clock."""
+
     began_s: float
     ended_s: float
     left: CapacityLeft | None = None
@@ -86,7 +88,10 @@ class Judge:
     def waves(
         self, rollout: Sequence[RolloutMoment], links: Sequence[LinkMoment], workers: int
     ) -> tuple[RehearsedWave, ...]:
-        """Return the waves that were begun; ``workers`` is how many switches are worked on at once."""
+        """Return the waves that were begun, by the moments of both records.
+
+        ``workers`` is how many switches are changed at once.
+        """
         begun: list[_Wave] = []
         total_busy_s: dict[str, float] = {}
         moments: list[RolloutMoment | LinkMoment] = sorted((*rollout, *links), key=lambda moment: moment.at_s)
@@ -102,8 +107,9 @@ class Judge:
                 may_have_less = self._follow_rollout(moment, begun)
             if begun and may_have_less:
                 self._judge_wave(begun[-1])
-        pairs = zip(self._plan.waves, begun, strict=False)
-        return tuple(self._rehearsed(devices, wave, workers) for devices, wave in pairs)
+        # A rollout that stops does not begin the waves after that.
+        begun_waves = zip(self._plan.waves, begun, strict=False)
+        return tuple(self._rehearsed(devices, wave, workers) for devices, wave in begun_waves)
 
     def _rehearsed(self, devices: tuple[str, ...], wave: _Wave, workers: int) -> RehearsedWave:
         return RehearsedWave(
@@ -115,7 +121,10 @@ class Judge:
         )
 
     def _follow_rollout(self, moment: RolloutMoment, begun: list[_Wave]) -> bool:
-        """Apply a step of the rollout; tell whether less may be in service from now on."""
+        """Apply a step of the rollout. Tell whether less may be in service from now on.
+
+        A step that begins a wave adds it to ``begun``.
+        """
         if moment.step is Step.WAVE:
             begun.append(_Wave(moment.at_s, moment.at_s))
             self._follow_step(moment)
@@ -126,7 +135,7 @@ class Judge:
         return self._follow_step(moment)
 
     def _follow_links(self, moment: LinkMoment) -> bool:
-        """Apply links that go down and then those that come up; tell whether more were down for a moment."""
+        """Apply the links that go down and then those that come up. Tell whether more were down for a moment."""
         count_before = len(self._down)
         self._down |= {self._links[cable] for cable in moment.down if cable in self._links}
         more_are_down = len(self._down) > count_before
@@ -134,7 +143,7 @@ class Judge:
         return more_are_down
 
     def _follow_step(self, moment: RolloutMoment) -> bool:
-        """Apply a step of one device; tell whether it goes out of service."""
+        """Apply a step of one device. Tell whether it goes out of service."""
         if moment.device not in self._disruptive:
             return False
         if moment.step in _BEGINS and moment.device not in self._out:
@@ -145,7 +154,7 @@ class Judge:
         return False
 
     def _judge_wave(self, wave: _Wave) -> None:
-        """Add the present state to what a wave left and broke."""
+        """Update the worst capacity and the violations of ``wave`` by the present state."""
         judgment = self._judge_state()
         wave.left = judgment.left if wave.left is None else wave.left.worst(judgment.left)
         # A rule that was broken before the rollout does not count against it.
@@ -153,6 +162,7 @@ class Judge:
             wave.violations[judgment.violation] = None
 
     def _judge_state(self) -> _StateJudgment:
+        """Return what is left in the present state, and the rule that it breaks."""
         out = frozenset(self._out)
         down = frozenset(self._down) | self._down_before
         # A rollout comes back to the same state after each device, and judging a large fabric takes long.
@@ -169,7 +179,7 @@ class Judge:
 
 
 def _duration_s(busy_s: Mapping[str, float], workers: int) -> float:
-    """Return how many seconds so many workers take for switches that are busy for so long each."""
+    """Return how many seconds ``workers`` take for switches that are each busy for ``busy_s`` seconds."""
     worker_ends_s = [0.0] * max(1, min(workers, len(busy_s)))
     # The longest first to the worker that is free first: at most 4/3 of the best schedule (Graham 1969).
     for seconds in sorted(busy_s.values(), reverse=True):
@@ -179,7 +189,7 @@ def _duration_s(busy_s: Mapping[str, float], workers: int) -> float:
 
 
 def cable_of(fabric: Fabric, link: Link) -> CableEnds:
-    """Return a link between two switches by its ends."""
+    """Return the two ends of a link between switches, in the order of text."""
     lower = f"{link.lower}:{fabric.switch_of[link.lower].panel.ports[link.lower_port].name}"
     upper = f"{link.upper}:{fabric.switch_of[link.upper].panel.ports[link.upper_port].name}"
     first, second = sorted((lower, upper))

@@ -12,12 +12,15 @@ from railweave.wording import counted
 
 
 def repairs_of(checks: Iterable[VerifyCheck]) -> tuple[str, ...]:
-    """Return sentences with the commands that make interfaces and sessions apply their configuration."""
+    """Return sentences with the commands that make interfaces and sessions apply their configuration.
+
+    Checks that passed, and failed ones that no such command repairs, have none.
+    """
     failed = [check for check in checks if not check.ok]
-    return (*_of_timers(failed), *_of_bfd(failed), *_of_mtu(failed), *_of_addresses(failed))
+    return (*_timer_repairs(failed), *_bfd_repairs(failed), *_mtu_repairs(failed), *_address_repairs(failed))
 
 
-def _of_timers(failed: Iterable[VerifyCheck]) -> Iterator[str]:
+def _timer_repairs(failed: Iterable[VerifyCheck]) -> Iterator[str]:
     """Yield a sentence for each device with sessions that do not run their configured timers."""
     peers_of_device: dict[str, list[str]] = {}
     for check in failed:
@@ -34,7 +37,7 @@ def _of_timers(failed: Iterable[VerifyCheck]) -> Iterator[str]:
         )
 
 
-def _of_bfd(failed: Iterable[VerifyCheck]) -> Iterator[str]:
+def _bfd_repairs(failed: Iterable[VerifyCheck]) -> Iterator[str]:
     for check in failed:
         if check.kind is CheckKind.TIMERS and check.actual.startswith("silence"):
             peer = check.subject.removesuffix(" (BFD)")
@@ -45,7 +48,7 @@ def _of_bfd(failed: Iterable[VerifyCheck]) -> Iterator[str]:
             )
 
 
-def _of_mtu(failed: Iterable[VerifyCheck]) -> Iterator[str]:
+def _mtu_repairs(failed: Iterable[VerifyCheck]) -> Iterator[str]:
     for check in failed:
         if check.kind is CheckKind.MTU and check.actual.isdecimal():
             yield (
@@ -54,7 +57,7 @@ def _of_mtu(failed: Iterable[VerifyCheck]) -> Iterator[str]:
             )
 
 
-def _of_addresses(failed: Iterable[VerifyCheck]) -> Iterator[str]:
+def _address_repairs(failed: Iterable[VerifyCheck]) -> Iterator[str]:
     for check in failed:
         if check.kind is not CheckKind.ADDRESS:
             continue

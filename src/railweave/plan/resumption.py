@@ -28,7 +28,7 @@ _SHOWN = 8
 
 
 def changes_sha256(changes: Iterable[Change]) -> str:
-    """Return the digest of a device's changes, in their order; secrets are no part of it."""
+    """Return the SHA-256 of a device's changes in their order. Secrets are not part of it."""
     seen_by_device = []
     for change in changes:
         document = change_json("", change)
@@ -38,7 +38,7 @@ def changes_sha256(changes: Iterable[Change]) -> str:
 
 
 def nothing_to_resume(fabric: str, target: str) -> Diagnostic:
-    """Return that no rollout of this fabric and target was left unfinished."""
+    """Return the error if no rollout of this fabric and target was left unfinished."""
     message = f"nothing to resume: no rollout of {fabric} on {target} was left unfinished"
     return error("RW532", message, fix=_plan_again())
 
@@ -61,7 +61,7 @@ def check_journal_version(rollout: Rollout) -> tuple[Diagnostic, ...]:
 
 
 def check_resume(rollout: Rollout, fabric: str, target: str, intent_sha256: str) -> tuple[Diagnostic, ...]:
-    """Return why ``rollout`` cannot be resumed with this fabric, target and intent; nothing if it can."""
+    """Return the errors if ``rollout`` cannot be resumed with this fabric, target and intent; nothing if it can."""
     diagnostics = check_journal_version(rollout)
     if diagnostics:
         return diagnostics
@@ -75,7 +75,7 @@ def check_resume(rollout: Rollout, fabric: str, target: str, intent_sha256: str)
 
 
 def _why_nothing_remains(rollout: Rollout) -> str:
-    """Return why ``rollout`` has nothing left to do; empty if it may have."""
+    """Return why ``rollout`` has nothing left to do, as a clause; empty if it may have."""
     if rollout.finished:
         return f"rollout {rollout.name} is {rollout.state}"
     if rollout.never_started:
@@ -86,7 +86,7 @@ def _why_nothing_remains(rollout: Rollout) -> str:
 
 
 def still_running(rollout: Rollout) -> Diagnostic:
-    """Return that the rollout is running."""
+    """Return the error that ``rollout`` is still running."""
     return error(
         "RW530",
         f"rollout {rollout.name} is running: {rollout.by or 'another process'} runs it",
@@ -98,7 +98,10 @@ def still_running(rollout: Rollout) -> Diagnostic:
 def check_same_intent(
     rollout: Rollout, fabric: str, target: str, intent_sha256: str, command: str
 ) -> tuple[Diagnostic, ...]:
-    """Return an error if ``rollout`` was made for another fabric, target or intent; ``command`` is what refuses it."""
+    """Return an error if ``rollout`` was made for another fabric, target or intent.
+
+    ``command`` is the command that is refused, such as ``deploy --resume``.
+    """
     where = Where(str(rollout.path))
     if (rollout.fabric, rollout.target) != (fabric, target):
         right_command = f"railweave {command} {rollout.name}"
@@ -127,7 +130,7 @@ def check_same_intent(
 
 
 def came_after(rollout: Rollout, newer: Rollout) -> Diagnostic:
-    """Return that ``newer`` changed devices after ``rollout``."""
+    """Return the error that the rollout ``newer`` changed devices after ``rollout``."""
     return error(
         "RW535",
         f"rollout {newer.name} ({newer.metadata.kind.value}, {newer.state}) came after {rollout.name}",
@@ -137,7 +140,7 @@ def came_after(rollout: Rollout, newer: Rollout) -> Diagnostic:
 
 
 def differing(rollout: Rollout, plan: Plan) -> tuple[Diagnostic, ...]:
-    """Return the error for devices that would get other changes now than the rollout planned."""
+    """Return an error if devices would get other changes by ``plan`` than ``rollout`` planned."""
     changed = tuple(name for name, delta in plan.deltas.items() if _differs(rollout, name, delta))
     if not changed:
         return ()
@@ -159,9 +162,9 @@ def _differs(rollout: Rollout, name: str, delta: Delta) -> bool:
 
 
 def unlike_plan(rollout: Rollout, plan: Plan) -> tuple[str, ...]:
-    """Return where the journal of a deployment disagrees with ``plan``: fabric, target, intent, or devices.
+    """Return in what ``rollout`` disagrees with ``plan``: fabric, target, intent, limit, and names of devices.
 
-    It may have fewer devices: those that did not answer were left out.
+    The rollout may have fewer devices, since those that did not answer were left out.
     """
     differences = []
     if rollout.fabric != plan.fabric:
@@ -177,12 +180,12 @@ def unlike_plan(rollout: Rollout, plan: Plan) -> tuple[str, ...]:
 
 
 def in_journaled_order(fabric: Fabric, rollout: Rollout, plan: Plan) -> Plan:
-    """Return ``plan`` with its devices in the waves of the rollout, without those that are done."""
+    """Return ``plan`` with its changed devices in the waves of the rollout. Devices that are done are in no wave."""
     return in_waves(fabric, plan, left_of(rollout.waves, plan.names(DeviceState.CHANGED)))
 
 
 def left_of(waves: Iterable[Iterable[str]], names: Iterable[str]) -> tuple[tuple[str, ...], ...]:
-    """Return the waves reduced to these devices; waves that become empty are left out."""
+    """Return the waves with only the devices ``names``; waves that become empty are left out."""
     remaining_names = frozenset(names)
     remaining_waves = []
     for wave in waves:
@@ -193,7 +196,10 @@ def left_of(waves: Iterable[Iterable[str]], names: Iterable[str]) -> tuple[tuple
 
 
 def found_done(rollout: Rollout, states: Mapping[str, DeviceState]) -> tuple[str, ...]:
-    """Return the devices that the rollout was changing when it was cut off, and that have the intended state now."""
+    """Return the devices that the rollout was changing when it was cut off and that are as intended now.
+
+    ``states`` are the present states of the devices.
+    """
     return tuple(
         name
         for name, record in rollout.devices.items()
@@ -202,9 +208,9 @@ def found_done(rollout: Rollout, states: Mapping[str, DeviceState]) -> tuple[str
 
 
 def check_binding(reviewed: Plan, fresh: Plan, file: str) -> tuple[Diagnostic, ...]:
-    """Return why the ``reviewed`` plan of ``file`` cannot be carried out now; nothing if it can.
+    """Return the errors if the ``reviewed`` plan in ``file`` cannot be carried out now; nothing if it can.
 
-    ``fresh`` is the plan of the same intent and target made a moment ago.
+    ``fresh`` is the plan that was made a moment ago to compare it with.
     """
     where = Where(file, 1, 1)
     fix = f"make the plan again with `{command_line('plan', '-o', file)}`, review it, and deploy that"
@@ -253,6 +259,7 @@ def _reconfigured_devices(reviewed: Plan, fresh: Plan) -> tuple[str, ...]:
 
 
 def _is_reconfigured(reviewed: Plan, fresh: Plan, name: str) -> bool:
+    """Tell whether the running configuration of a device changed since the ``reviewed`` plan was made."""
     reviewed_device = reviewed.devices.get(name)
     fresh_device = fresh.devices.get(name)
     if reviewed_device is None or fresh_device is None:
@@ -278,7 +285,7 @@ def _values_outside_digest(plan: Plan, name: str) -> list[tuple[str | None, obje
 
 
 def _devices_with_other_changes(reviewed: Plan, fresh: Plan) -> tuple[str, ...]:
-    """Return the devices that get other changes from the same configuration, by other templates or rules."""
+    """Return the devices that get other changes for the same running configuration, by other templates or rules."""
     readable = (name for name, device in fresh.devices.items() if device.state is not DeviceState.UNREACHABLE)
     return tuple(name for name in readable if _changes_json(reviewed, name) != _changes_json(fresh, name))
 

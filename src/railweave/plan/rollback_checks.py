@@ -40,12 +40,12 @@ class DeviceReading:
 
 
 def deploy_earlier() -> str:
-    """Return the fix where no rollback document of a change is left."""
+    """Return the fix for a change whose rollback document is not left."""
     return f"deploy the earlier revision of the intent: `{command_line('deploy')}` plans what that takes"
 
 
 def nothing_to_roll_back(fabric: str, target: str) -> Diagnostic:
-    """Return that no rollout of this fabric and target changed anything."""
+    """Return the error if no rollout of this fabric and target changed anything."""
     return error(
         "RW536",
         f"nothing to roll back: this project has no journal of a rollout of {fabric} on {target} that changed a device",
@@ -54,7 +54,7 @@ def nothing_to_roll_back(fabric: str, target: str) -> Diagnostic:
 
 
 def changed_nothing(rollout: Rollout) -> Diagnostic:
-    """Return that the rollout left no device in a new configuration."""
+    """Return the error if the rollout left no device in a new configuration."""
     return error(
         "RW536",
         f"nothing to roll back: rollout {rollout.name} left no device changed",
@@ -83,8 +83,9 @@ def config_state(record: DeviceRecord, reading: DeviceReading) -> ConfigState:
 def rollback_refusals(
     rollout: Rollout, readings: Mapping[str, DeviceReading], newer: Iterable[Rollout]
 ) -> tuple[Diagnostic, ...]:
-    """Return why ``rollout`` cannot be rolled back, by device; nothing if it can.
+    """Return the errors if ``rollout`` cannot be rolled back; nothing if it can.
 
+    Devices that were not read or on which a commit is pending are left out.
     ``newer`` are the rollouts of the same fabric and target that came after it, newest first.
     """
     partial: list[str] = []
@@ -101,7 +102,10 @@ def rollback_refusals(
 
 
 def _changed_since(rollout: Rollout, names: Iterable[str], newer: Sequence[Rollout]) -> Iterator[Diagnostic]:
-    """Yield an error for each newer rollout that changed some of the devices, and one for those that drifted."""
+    """Yield an error for each newer rollout that changed some of the devices, and one for devices that drifted.
+
+    ``names`` are devices that hold neither configuration of ``rollout``; ``newer`` are rollouts, newest first.
+    """
     changed_by: dict[str, list[str]] = {}
     drifted = []
     for name in names:
@@ -118,7 +122,7 @@ def _changed_since(rollout: Rollout, names: Iterable[str], newer: Sequence[Rollo
 
 
 def _cannot_restore(rollout: Rollout, committed: Mapping[str, DeviceReading]) -> Iterator[Diagnostic]:
-    """Yield why devices that hold the rollout's configuration cannot restore the one before it."""
+    """Yield an error for each device that holds the rollout's configuration and cannot restore the one before it."""
     for name, reading in committed.items():
         reason = _no_snapshot(rollout, reading)
         if reason:
@@ -138,7 +142,10 @@ def _no_snapshot(rollout: Rollout, reading: DeviceReading) -> str:
 
 
 def _newest_rollout_of(name: str, newer: Iterable[Rollout]) -> str:
-    """Return the newest rollout that changed a device, empty if none did; ``newer`` are newest first."""
+    """Return the name of the newest rollout that may have changed a device; empty if none may have.
+
+    ``newer`` are newest first.
+    """
     for rollout in newer:
         record = rollout.devices.get(name)
         if record is not None and record.outcome in ("new", "unreachable", ""):
@@ -147,4 +154,5 @@ def _newest_rollout_of(name: str, newer: Iterable[Rollout]) -> str:
 
 
 def _refused(rollout: Rollout, code: str, names: list[str], why: str, fix: str) -> Diagnostic:
+    """Return the error that the devices ``names`` keep ``rollout`` from being rolled back."""
     return error(code, f"{first_few(names, _SHOWN)}: {why}", Where(str(rollout.path)), devices=tuple(names), fix=fix)

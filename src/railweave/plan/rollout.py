@@ -163,6 +163,7 @@ class Rollout:
     @property
     def never_started(self) -> bool:
         """Tell whether it stopped before any device was started, so that there is nothing to resume."""
+        # A device that was not started has at most the step that records its outcome.
         steps = {record.step for record in self.devices.values()} - {"", Step.OUTCOME.value}
         outcomes_of_started = {record.outcome for record in self.devices.values()} & {"new", "old"}
         return self.stopped and not steps and not outcomes_of_started

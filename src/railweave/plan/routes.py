@@ -40,20 +40,20 @@ class SessionRoutes:
 
     @property
     def check(self) -> VerifyCheck:
-        """Return this as a check of the session."""
-        way = "announced" if self.announced else "accepted"
-        expected = f"at least {counted(self.least, 'prefix')} {way}"
+        """Return the numbers as a check of the session."""
+        direction = "announced" if self.announced else "accepted"
+        expected = f"at least {counted(self.least, 'prefix')} {direction}"
         return VerifyCheck(
             device=self.device,
             kind=CheckKind.PREFIXES,
             subject=self.peer,
             expected=expected,
-            actual=f"{self.actual} {way}",
+            actual=f"{self.actual} {direction}",
             ok=self.ok,
         )
 
     def __str__(self) -> str:
-        """Return in a sentence what is missing, and what to look at."""
+        """Return a sentence with what is missing and what to look at."""
         count = counted(self.actual, "prefix")
         if self.announced:
             source = self.device
@@ -71,11 +71,11 @@ class SessionRoutes:
 def session_routes(
     expectation: Expectation, seen: Observation, settled: Container[str] = EVERYONE
 ) -> tuple[SessionRoutes, ...]:
-    """Return the prefixes that each established session to a ``settled`` switch carries, in each direction.
+    """Return how many prefixes each established session to a ``settled`` switch carries, in each direction.
 
-    A session must accept at least what the far end announces as its own. It must announce at least its own prefixes and
-    those accepted from other switches: to a switch above, those from below; to a switch below, those from above as
-    well. Both are lower bounds: prefixes that several neighbors may announce alike count once.
+    A session must accept at least what the far end announces as its own. It must announce at least the switch's own
+    prefixes and those accepted from other switches: to a switch above, those from below; to a switch below, those from
+    above as well. Both are lower bounds: prefixes that several neighbors may announce alike count once.
     """
     established = []
     for session in expectation.sessions:
@@ -118,10 +118,12 @@ class _AcceptedPrefixes(NamedTuple):
 
 
 def _accepted_prefixes(established: Iterable[tuple[ExpectedSession, ObservedSession]]) -> _AcceptedPrefixes:
+    """Return how many different prefixes ``established`` sessions brought at least."""
     from_below: dict[str, int] = {}
     from_above = 0
     for session, state in established:
         if session.below:
+            # Neighbors of one origin announce the same routes.
             from_below[session.origin] = max(from_below.get(session.origin, 0), state.ipv4_accepted)
         else:
             # Switches above announce much the same routes, so their counts are not added.
@@ -130,7 +132,7 @@ def _accepted_prefixes(established: Iterable[tuple[ExpectedSession, ObservedSess
 
 
 def missing_routes(routes: Iterable[SessionRoutes]) -> tuple[str, ...]:
-    """Return a sentence for each switch that withholds routes, and for each that does not accept announced ones."""
+    """Return a sentence for each switch that announces too few routes, and for each that accepts too few."""
     lacking = [session for session in routes if not session.ok]
     first_of_device: dict[str, SessionRoutes] = {}
     for session in lacking:
