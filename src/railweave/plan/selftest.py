@@ -80,7 +80,7 @@ class TrialResult:
 
 
 def untried(trials: Sequence[Trial]) -> Iterator[TrialResult]:
-    """Yield the rules that no trial is about, with the reason."""
+    """Yield a result for each rule that no trial is about, with the reason why it was not tried."""
     for rule in untried_rules(trials):
         reason = "no row of the switch has what it is about, or SONiC would not give the row back as it was"
         if rule.disruption is Disruption.RELOAD:
@@ -99,9 +99,9 @@ def untried(trials: Sequence[Trial]) -> Iterator[TrialResult]:
 
 
 def judge(trial: Trial, before: Probe, during: Probe, after: Probe) -> tuple[TrialVerdict, tuple[str, ...]]:
-    """Return the verdict on a trial and its reasons, from probes before it, while it is applied, and after the revert.
+    """Return the verdict on a trial, and the reasons for it; a confirmed trial has none.
 
-    The reasons are empty for a confirmed trial.
+    The probes were taken before the trial, while its change was applied, and after the revert.
     """
     contradicted = [*_unclaimed_disturbances(trial, before, during), *_lasting_differences(before, after)]
     unknown: list[str] = []
@@ -120,7 +120,7 @@ def judge(trial: Trial, before: Probe, during: Probe, after: Probe) -> tuple[Tri
 
 
 def _unclaimed_disturbances(trial: Trial, before: Probe, during: Probe) -> Iterator[str]:
-    """Yield each disturbance by the change that the trial's claim rules out."""
+    """Yield a sentence for each disturbance by the change that the trial's claim rules out."""
     if trial.disruption in (Disruption.NONE, Disruption.SESSION):
         flapped = _flapped_ports(before, during)
         if flapped:
@@ -132,13 +132,14 @@ def _unclaimed_disturbances(trial: Trial, before: Probe, during: Probe) -> Itera
 
 
 def _flapped_ports(before: Probe, during: Probe) -> list[str]:
+    """Return the ports whose link changed its state, also if it is as before again."""
     return [port for port, state in before.ports.items() if during.ports.get(port) != state]
 
 
 def _took_effect(trial: Trial, before: Probe, during: Probe) -> bool | None:
     """Tell whether the switch took the change, by the ASIC's objects or else by the values that its daemons hold.
 
-    None if neither shows it.
+    Returns None if neither shows it.
     """
     if not trial.objects:
         # The trial claims no change in the ASIC, so nothing can contradict it.
@@ -156,7 +157,10 @@ def _took_effect(trial: Trial, before: Probe, during: Probe) -> bool | None:
 
 
 def _asic_changed(types: Iterable[str], before: Digests | None, during: Digests | None) -> bool | None:
-    """Tell whether objects of these SAI types changed; None if the switch has none of them before the change."""
+    """Tell whether objects of the SAI types ``types`` changed.
+
+    Returns None if ASIC_DB could not be read, or had no such object before the change.
+    """
     if before is None or during is None:
         return None
     # A switch that shows no object of a type, such as a virtual one, proves nothing by its absence.
@@ -167,12 +171,12 @@ def _asic_changed(types: Iterable[str], before: Digests | None, during: Digests 
 
 
 def _objects_differ(first: Digests, second: Digests, sai_type: str) -> bool:
-    """Tell whether two readings have different objects of a type; their order does not count, since syncd has none."""
+    """Tell whether two readings have different objects of a type. Their order does not count, since syncd has none."""
     return Counter(first.get(sai_type, ())) != Counter(second.get(sai_type, ()))
 
 
 def _lasting_differences(before: Probe, after: Probe) -> Iterator[str]:
-    """Yield what the revert did not restore."""
+    """Yield a sentence for each thing that the revert did not restore."""
     if before.config_digest != after.config_digest:
         yield "CONFIG_DB or FRR did not go back to what they were"
     if before.asic is not None and after.asic is not None:

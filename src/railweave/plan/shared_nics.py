@@ -19,8 +19,9 @@ def sharing(fabric: Fabric, leaf: Switch) -> tuple[str, ...]:
     """Return the other leaves that share NICs with ``leaf``; empty if it is a switch without shared NICs."""
     if leaf.name not in fabric.nic_blocks:
         return ()
+    nic_group = _nic_group(leaf)
     leaves = fabric.tier_switches[0]
-    return tuple(other.name for other in leaves if other != leaf and _nic_group(other) == _nic_group(leaf))
+    return tuple(other.name for other in leaves if other != leaf and _nic_group(other) == nic_group)
 
 
 def _nic_group(leaf: Switch) -> tuple[int, int | None, int | None]:
@@ -31,7 +32,7 @@ def _nic_group(leaf: Switch) -> tuple[int, int | None, int | None]:
 def half_linked(fabric: Fabric, checks: Iterable[VerifyCheck]) -> tuple[str, ...]:
     """Return a sentence for every port of a shared NIC that has no link while another port of the NIC has one.
 
-    They are in the order of nodes and ports; a port without a check is not judged.
+    The sentences are in the order of nodes and ports. A port without a check is not judged.
     """
     if not fabric.nic_blocks:
         return ()
@@ -44,7 +45,9 @@ def half_linked(fabric: Fabric, checks: Iterable[VerifyCheck]) -> tuple[str, ...
 
 def _half_linked_ports(fabric: Fabric, host: Host, states: Mapping[tuple[str, str], str]) -> Iterable[str]:
     """Yield the sentences of one node; ``states`` are the link states by leaf and port."""
-    state_of = {link: states.get((link.upper, _leaf_port(fabric, link))) for link in fabric.uplinks_of[host.name]}
+    state_of: dict[Link, str | None] = {}
+    for link in fabric.uplinks_of[host.name]:
+        state_of[link] = states.get((link.upper, _leaf_port(fabric, link)))
     links_up = [link for link, state in state_of.items() if state == _UP]
     for link, state in state_of.items():
         if state in (None, _UP):
@@ -57,7 +60,7 @@ def _half_linked_ports(fabric: Fabric, host: Host, states: Mapping[tuple[str, st
 
 
 def _half_linked_sentence(fabric: Fabric, host: Host, link: Link, links_up: Sequence[Link]) -> str:
-    """Return that ``link`` is down while other links of the same NIC are up."""
+    """Return the sentence for ``link``, which is down while ``links_up`` of the same NIC are up."""
     lost = f"{host.name} {host.ports[link.lower_port].name} has no link to {link.upper} {_leaf_port(fabric, link)}"
     if all(link_up.upper != link.upper for link_up in links_up):
         # No other port of the NIC is on this leaf, so the leaf has no route to the NIC.

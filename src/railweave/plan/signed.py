@@ -35,11 +35,11 @@ class _SignedMembers:
 
 
 def parse_signed(value: Any) -> Signed | None:
-    """Return what ``as_json`` wrote; None for anything else."""
+    """Return the signed text that ``Signed.as_json`` wrote as ``value``; None for anything else."""
     try:
         packed: _SignedMembers = read_value(_SignedMembers, value)
         text = zlib.decompressobj().decompress(base64.b64decode(packed.text, validate=True), _MOST_BYTES)
         return Signed(text, packed.signature.encode("latin-1"))
     except (CodecError, ValueError, zlib.error):
-        # Of the text: other characters than those of base64 and latin-1, or no zlib.
+        # The text is not zlib in base64, or the signature is not latin-1.
         return None

@@ -42,7 +42,7 @@ class SwitchStatus:
 
     @property
     def needs_recovery(self) -> bool:
-        """Tell whether `recover` is due: what is wrong does not end by itself."""
+        """Tell whether the switch needs `recover`, because what is wrong does not end by itself."""
         return bool(self.commit.damage or self.commit.broken) or self.commit.overdue
 
 
@@ -62,7 +62,7 @@ class LastAcceptance:
     running: Mapping[str, str] = field(default_factory=dict)
 
     def is_of(self, device: str, generation: Generation) -> bool:
-        """Tell whether a switch runs what was accepted, by its digest or else by its commit.
+        """Tell whether a switch with ``generation`` runs what was accepted, by its digest or else by its commit.
 
         A switch of which neither is known counts as accepted.
         """
@@ -134,7 +134,7 @@ class FabricStatus:
 
     @property
     def next_steps(self) -> tuple[str, ...]:
-        """Return the commands that are due, the most urgent first."""
+        """Return the commands to run next, the most urgent first."""
         return tuple(self._next_steps())
 
     def _next_steps(self) -> Iterator[str]:

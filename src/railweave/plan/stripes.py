@@ -15,24 +15,27 @@ from railweave.sonic.delta.subject import SubjectKind
 
 
 def find_moved_stripes(fabric: Fabric, plan: Plan) -> tuple[MovedStripes, ...]:
-    """Return the entries of nodes that ``plan`` moves to new leaves, while the leaves that they run on leave."""
+    """Return the entries of nodes that ``plan`` moves to new leaves, while it removes the leaves that they run on."""
     if not fabric.automatic_stripes:
         return ()
     stripes_before = _first_of_runs(_stripes_of(fabric, _removed_switches(plan)))
     # No row names an entry, so the runs of removed stripes are matched with the entries in their order.
-    pairs = zip(_entries_on_new_leaves(fabric, plan), stripes_before, strict=False)
-    return tuple(MovedStripes(entry.kind, before, entry.first_stripe) for entry, before in pairs)
+    moved_entries = zip(_entries_on_new_leaves(fabric, plan), stripes_before, strict=False)
+    return tuple(MovedStripes(entry.kind, before, entry.first_stripe) for entry, before in moved_entries)
 
 
 def moved_between(base: Fabric, head: Fabric) -> Iterator[MovedStripes]:
-    """Yield the entries of nodes that an automatic first stripe moves from one design to the next."""
-    before = _first_stripes(base)
+    """Yield the entries of nodes that an automatic first stripe moves from ``base`` to ``head``."""
+    stripes_before = _first_stripes(base)
     for kind, after in _first_stripes(head).items():
-        if kind in head.automatic_stripes and before.get(kind, after) != after:
-            yield MovedStripes(kind, before[kind], after)
+        # An entry that is new does not move.
+        before = stripes_before.get(kind, after)
+        if kind in head.automatic_stripes and before != after:
+            yield MovedStripes(kind, before, after)
 
 
 def _first_stripes(fabric: Fabric) -> dict[str, int]:
+    """Return the stripe of the first node of each entry."""
     # From the last node to the first, so that the first one's stripe is kept.
     return {host.kind: host.stripe for host in reversed(fabric.hosts) if host.stripe is not None}
 
@@ -49,7 +52,7 @@ def moved_stripe_diagnostics(moved_stripes: Iterable[MovedStripes]) -> Iterator[
 
 
 def _removed_switches(plan: Plan) -> Iterator[str]:
-    """Yield the neighbors that running switches lose and the intent does not have."""
+    """Yield the neighbors that running switches lose and that the intent does not have."""
     for name, delta in plan.deltas.items():
         # The sample configuration of a factory has neighbors that never existed.
         if plan.devices[name].difference.unprovisioned:
@@ -60,7 +63,7 @@ def _removed_switches(plan: Plan) -> Iterator[str]:
 
 
 def _stripes_of(fabric: Fabric, names: Iterable[str]) -> set[int]:
-    """Return the stripes of the leaves among ``names``: leaves are numbered stripe by stripe, from 1."""
+    """Return the stripes of the leaves among ``names``. Leaves are numbered stripe by stripe, from 1."""
     leaf_name = re.compile(re.escape(f"{fabric.name}-{fabric.lowest.name}") + r"(\d+)")
     leaves = fabric.tier_switches[0]
     leaves_per_stripe = sum(leaf.stripe == leaves[0].stripe for leaf in leaves)

@@ -22,20 +22,23 @@ Pair = tuple[str, str]
 
 
 def tenant_blockers(fabric: Fabric, differences: Mapping[str, DeviceDiff]) -> dict[str, tuple[Blocker, ...]]:
-    """Return what prevents changes of tenants, by switch; ``differences`` are of all switches that were read."""
+    """Return the blockers of changes of tenants by switch; a switch without any is left out.
+
+    ``differences`` are those of all switches that were read.
+    """
     changed_pairs: dict[str, frozenset[Pair]] = {}
     for name, difference in differences.items():
         # A switch that is provisioned gets the rules of all its tenants.
         if not difference.unprovisioned:
-            changed_pairs[name] = frozenset(_pairs(difference.delta))
+            changed_pairs[name] = frozenset(_pairs_of_rules(difference.delta))
     if not any(changed_pairs.values()):
         return {}
     tenancy = Tenancy(fabric)
     moving_tenants = _moving_tenants(fabric, tenancy, changed_pairs)
     blockers: dict[str, tuple[Blocker, ...]] = {}
     for name, pairs in changed_pairs.items():
-        unrelated = _unrelated_rules(pairs, moving_tenants)
-        removed = _removed_tenants(fabric, tenancy, name, differences[name].delta)
+        unrelated = _unrelated_rule_blockers(pairs, moving_tenants)
+        removed = _removed_tenant_blockers(fabric, tenancy, name, differences[name].delta)
         blockers_of_switch = (*unrelated, *removed)
         if blockers_of_switch:
             blockers[name] = blockers_of_switch
@@ -47,7 +50,8 @@ def are_tenant_rules(deltas: Mapping[str, Delta]) -> bool:
     return all(rule_tenants(change.table, change.key) for delta in deltas.values() for change in delta)
 
 
-def _pairs(delta: Delta) -> Iterator[Pair]:
+def _pairs_of_rules(delta: Delta) -> Iterator[Pair]:
+    """Yield the tenants between which ``delta`` changes a rule, once for each rule."""
     for change in delta:
         pair = rule_tenants(change.table, change.key)
         if pair is not None:
@@ -55,17 +59,21 @@ def _pairs(delta: Delta) -> Iterator[Pair]:
 
 
 def _moving_tenants(fabric: Fabric, tenancy: Tenancy, changed_pairs: Mapping[str, frozenset[Pair]]) -> frozenset[str]:
-    """Return the tenants that get or lose nodes: the rules within them change on every switch with nodes of theirs."""
+    """Return the tenants that get or lose nodes.
+
+    The rules within such a tenant change on every switch that has nodes of it.
+    """
     moving: set[str] = set()
     for pairs in changed_pairs.values():
         moving.update(source for source, reached in pairs if source == reached)
     for name, pairs in changed_pairs.items():
         tenants_on_switch = {tenancy.tenant_of.get(node, "") for node in fabric.nodes_on(name)}
-        moving -= {tenant for tenant in tenants_on_switch if (tenant, tenant) not in pairs}
+        unchanged_here = {tenant for tenant in tenants_on_switch if (tenant, tenant) not in pairs}
+        moving -= unchanged_here
     return frozenset(moving)
 
 
-def _unrelated_rules(changed_pairs: frozenset[Pair], moving_tenants: frozenset[str]) -> Iterator[Blocker]:
+def _unrelated_rule_blockers(changed_pairs: frozenset[Pair], moving_tenants: frozenset[str]) -> Iterator[Blocker]:
     """Yield a blocker if nodes move and rules change that concern none of the tenants that get or lose nodes."""
     unrelated = {pair for pair in changed_pairs if moving_tenants.isdisjoint(pair)}
     if moving_tenants and unrelated:
@@ -77,8 +85,11 @@ def _unrelated_rules(changed_pairs: frozenset[Pair], moving_tenants: frozenset[s
         )
 
 
-def _removed_tenants(fabric: Fabric, tenancy: Tenancy, name: str, delta: Delta) -> Iterator[Blocker]:
-    """Yield a blocker for each tenant that leaves the intent while nodes of it stay: these would be cut off."""
+def _removed_tenant_blockers(fabric: Fabric, tenancy: Tenancy, name: str, delta: Delta) -> Iterator[Blocker]:
+    """Yield a blocker for each tenant that leaves the intent while nodes of it stay on the switch ``name``.
+
+    These nodes would be cut off.
+    """
     if not tenancy:
         return
     nodes_of_removed: dict[str, set[str]] = {}
@@ -100,7 +111,7 @@ def _removed_tenants(fabric: Fabric, tenancy: Tenancy, name: str, delta: Delta) 
 
 
 def _nodes_without_tenant(fabric: Fabric, tenancy: Tenancy, name: str, ports: Collection[str]) -> Iterator[str]:
-    """Yield the nodes at these ports of a switch that are in no tenant."""
+    """Yield the nodes at ``ports`` of the switch ``name`` that are in no tenant."""
     panel = fabric.switch_of[name].panel
     for link in fabric.downlinks_of[name]:
         is_at_port = link.is_access and panel.ports[link.upper_port].name in ports
@@ -109,7 +120,7 @@ def _nodes_without_tenant(fabric: Fabric, tenancy: Tenancy, name: str, ports: Co
 
 
 def _ports_of_rule(row: object) -> tuple[str, ...]:
-    """Return the ports that an ACL rule is for; empty if there is no row."""
+    """Return the ports that the ACL rule of a row applies to; empty if there is no row."""
     if not isinstance(row, Mapping):
         return ()
     return tuple(str(row.get("IN_PORTS", "")).split(","))

@@ -19,10 +19,11 @@ from railweave.sonic.rows import DeviceConfig
 def assumed_fresh(
     fabric: Fabric, readings: Mapping[str, Reading], intended: Callable[[str], DeviceConfig]
 ) -> dict[str, Reading]:
-    """Return the readings, as factory-fresh, of switches that were not read and that no neighbor is configured for.
+    """Return new readings for the unread switches that may be assumed factory-fresh.
 
-    Such a reading has both its error and a difference. If no neighbor of a switch was read, the switch may run
-    anything and stays unread.
+    These are the switches that no neighbor is configured for. A new reading has both its error and a difference from
+    an empty configuration; ``intended`` returns what a switch should run. If no neighbor of a switch was read, the
+    switch may run anything and stays unread.
     """
     fresh: dict[str, Reading] = {}
     for group in _unread_groups(fabric, readings):
@@ -37,14 +38,14 @@ def assumed_fresh(
 
 
 def _unread_groups(fabric: Fabric, readings: Mapping[str, Reading]) -> Iterator[frozenset[str]]:
-    """Yield the switches that were not read, in groups that are cabled to each other."""
+    """Yield the groups of unread switches that are cabled to each other, directly or over other unread ones."""
     remaining = {name for name, reading in readings.items() if reading.difference is None}
     while remaining:
         group: set[str] = set()
         new_members = {min(remaining)}
         while new_members:
             group |= new_members
-            new_members = _neighbors_of_any(fabric, new_members) & remaining - group
+            new_members = _neighbors_of_any(fabric, new_members) & (remaining - group)
         remaining -= group
         yield frozenset(group)
 
@@ -69,7 +70,7 @@ def _is_any_configured(
 
 
 def _may_know_any(reading: Reading, names: Collection[str]) -> bool:
-    """Tell whether a switch runs a row for one of these neighbors; a switch that was not read may run one."""
+    """Tell whether a switch may run a row for one of the neighbors ``names``. One that was not read may."""
     if reading.difference is None:
         return True
     # The plan adds a row only for a neighbor for which the switch has none.

@@ -31,37 +31,38 @@ EVERYONE: Container[str] = _Everyone()
 def check_device(
     expectation: Expectation, seen: Observation, settled: Container[str] = EVERYONE
 ) -> tuple[VerifyCheck, ...]:
-    """Return every check of one device that can be judged while other than ``settled`` devices may change."""
+    """Return every check of one device, except those that depend on a far end that is not ``settled``."""
     checks = (
-        *_ports(expectation, seen, settled),
-        *_addresses(expectation, seen),
-        *_neighbors(expectation, seen, settled),
-        *_sessions(expectation, seen, settled),
-        *_daemons(expectation, seen),
+        *_port_checks(expectation, seen, settled),
+        *_address_checks(expectation, seen),
+        *_neighbor_checks(expectation, seen, settled),
+        *_session_checks(expectation, seen, settled),
+        *_daemon_checks(expectation, seen),
     )
-    return tuple(_skipped(check, expectation.skipped) for check in checks)
+    return tuple(_skipped_by_scope(check, expectation.skipped) for check in checks)
 
 
 def check_peers(
     expectation: Expectation, seen: Observation, settled: Container[str] = EVERYONE
 ) -> tuple[VerifyCheck, ...]:
     """Return the checks of a device's LLDP neighbors and BGP sessions, which are part of ``check_device``."""
-    checks = (*_neighbors(expectation, seen, settled), *_sessions(expectation, seen, settled))
-    return tuple(_skipped(check, expectation.skipped) for check in checks)
+    checks = (*_neighbor_checks(expectation, seen, settled), *_session_checks(expectation, seen, settled))
+    return tuple(_skipped_by_scope(check, expectation.skipped) for check in checks)
 
 
-def _skipped(check: VerifyCheck, reasons: Mapping[str, str]) -> VerifyCheck:
-    """Return the check, passed if its kind is left out."""
+def _skipped_by_scope(check: VerifyCheck, reasons: Mapping[str, str]) -> VerifyCheck:
+    """Return the check as passed and skipped if ``reasons`` has a reason to leave out its kind, else as it is."""
     if check.kind not in reasons:
         return check
     return replace(check, ok=True, skipped=reasons[check.kind])
 
 
 def unsettled(expectation: Expectation, seen: Observation) -> tuple[VerifyCheck, ...]:
-    """Return the failing checks of a device on which a commit waits, or of which a change ended daemons.
+    """Return the failing checks of a device on which a commit waits or a daemon does not run; else nothing.
 
-    What a device shows while a commit waits may be gone once its timer ends. It is not part of ``check_device``: a
-    rollout checks devices while its own commits wait, and judges daemons by the outcome of its own change.
+    What a device shows while a commit waits may be gone once its timer ends. These checks are not part of
+    ``check_device``: a rollout checks devices while its own commits wait, and judges daemons by the outcome of its own
+    change.
     """
     checks = []
     if seen.waiting:
@@ -78,15 +79,17 @@ def unreachable(device: str, reason: str) -> VerifyCheck:
     )
 
 
-def _ports(expectation: Expectation, seen: Observation, settled: Container[str]) -> Iterable[VerifyCheck]:
+def _port_checks(expectation: Expectation, seen: Observation, settled: Container[str]) -> Iterable[VerifyCheck]:
+    """Yield the checks of the MTU and of the link of each port."""
     for port in expectation.ports:
         state = seen.ports.get(port.port)
         mtu = "no such interface" if state is None else str(state.mtu_bytes)
         yield _check(expectation, CheckKind.MTU, port.port, str(port.mtu_bytes), mtu)
-        yield _link(expectation.device, port, state, settled)
+        yield _link_check(expectation.device, port, state, settled)
 
 
-def _link(device: str, port: ExpectedPort, state: PortState | None, settled: Container[str]) -> VerifyCheck:
+def _link_check(device: str, port: ExpectedPort, state: PortState | None, settled: Container[str]) -> VerifyCheck:
+    """Return the check of the link at a port; ``state`` is None if the device has no such interface."""
     must_be_up = port.required and port.device in settled
     expected = "up" if must_be_up else "enabled"
     if state is None:
@@ -104,7 +107,7 @@ def _link(device: str, port: ExpectedPort, state: PortState | None, settled: Con
     return VerifyCheck(device=device, kind=CheckKind.LINK, subject=port.port, expected=expected, actual=actual, ok=ok)
 
 
-def _addresses(expectation: Expectation, seen: Observation) -> Iterable[VerifyCheck]:
+def _address_checks(expectation: Expectation, seen: Observation) -> Iterable[VerifyCheck]:
     for interface in expectation.addresses:
         intended_addresses = frozenset(interface.all)
         seen_addresses = seen.addresses.get(interface.port, frozenset())
@@ -119,7 +122,8 @@ def _addresses(expectation: Expectation, seen: Observation) -> Iterable[VerifyCh
         yield _check(expectation, CheckKind.ADDRESS, interface.port, expected, actual)
 
 
-def _neighbors(expectation: Expectation, seen: Observation, settled: Container[str]) -> Iterable[VerifyCheck]:
+def _neighbor_checks(expectation: Expectation, seen: Observation, settled: Container[str]) -> Iterable[VerifyCheck]:
+    """Yield the checks of the LLDP neighbors: all nodes, and the switches that are ``settled``."""
     for neighbor in expectation.neighbors:
         if neighbor.required and neighbor.device not in settled:
             continue
@@ -133,7 +137,7 @@ def _neighbors(expectation: Expectation, seen: Observation, settled: Container[s
 
 
 def _node_not_seen(device: str, neighbor: ExpectedNeighbor) -> VerifyCheck:
-    """Return the check of a node that announces nothing, such as one that is switched off: skipped, with the reason."""
+    """Return the skipped check of a node that announces nothing, such as one that is switched off."""
     expected = f"{neighbor.device} {neighbor.port_names[0]}"
     return VerifyCheck(
         device=device,
@@ -150,32 +154,36 @@ NODE_NOT_SEEN = "no neighbor is seen on a node port, as while the node is off or
 
 
 def _lldp_text(neighbor: ExpectedNeighbor, announced: tuple[LldpNeighbor, ...], expected: str) -> str:
-    """Return what LLDP shows on a port: ``expected`` if the neighbor is among the announcements, by name or alias."""
+    """Return what LLDP shows on a port, as a text.
+
+    The text is ``expected`` if the neighbor is among those that are ``announced``, by the name or alias of its port.
+    """
     if any(seen.system == neighbor.device and seen.port in neighbor.port_names for seen in announced):
         return expected
     return ", ".join(f"{seen.system} {seen.port}" for seen in announced) or "no neighbor"
 
 
-def _sessions(expectation: Expectation, seen: Observation, settled: Container[str]) -> Iterable[VerifyCheck]:
+def _session_checks(expectation: Expectation, seen: Observation, settled: Container[str]) -> Iterable[VerifyCheck]:
     for session in expectation.sessions:
         if session.device in settled:
-            yield from _session(expectation, session, seen)
+            yield from _checks_of_session(expectation, session, seen)
 
 
-def _session(expectation: Expectation, session: ExpectedSession, seen: Observation) -> Iterable[VerifyCheck]:
+def _checks_of_session(expectation: Expectation, session: ExpectedSession, seen: Observation) -> Iterable[VerifyCheck]:
+    """Yield the checks of one BGP session."""
     expected = f"AS {session.remote_asn} established"
     yield _check(expectation, CheckKind.BGP, session.peer, expected, _session_text(session, seen))
-    yield from _timers(expectation, session, seen)
+    yield from _timer_checks(expectation, session, seen)
     if seen.is_whole:
         yield from _prefixes_not_counted(expectation, session, seen.bgp.get(session.peer))
     if session.bfd and seen.bfd is not None:
         yield _check(expectation, CheckKind.BFD, session.peer, "up", seen.bfd.get(session.peer, "none"))
-        yield from _bfd_timers(expectation, session.peer, seen)
+        yield from _bfd_timer_checks(expectation, session.peer, seen)
     if session.ipv6:
         yield _check(expectation, CheckKind.IPV6, session.peer, _CARRIED, _ipv6_text(session, seen))
 
 
-def _timers(expectation: Expectation, session: ExpectedSession, seen: Observation) -> Iterable[VerifyCheck]:
+def _timer_checks(expectation: Expectation, session: ExpectedSession, seen: Observation) -> Iterable[VerifyCheck]:
     """Yield the check that a session runs the timers of the intent; nothing for a session that is not there."""
     state = seen.bgp.get(session.peer)
     if state is None or not session.hold_s:
@@ -201,11 +209,13 @@ def _timers(expectation: Expectation, session: ExpectedSession, seen: Observatio
     yield check
 
 
-def _bfd_timers(expectation: Expectation, peer: str, seen: Observation) -> Iterable[VerifyCheck]:
+def _bfd_timer_checks(expectation: Expectation, peer: str, seen: Observation) -> Iterable[VerifyCheck]:
     """Yield the check that BFD notices a silent neighbor in the time of FRR's default timers."""
-    is_up = seen.bfd is not None and seen.bfd.get(peer) == "up"
     # The project's own template may set other timers.
-    if not is_up or seen.bfd_ms is None or expectation.own_frr:
+    if expectation.own_frr:
+        return
+    is_up = seen.bfd is not None and seen.bfd.get(peer) == "up"
+    if not is_up or seen.bfd_ms is None:
         return
     # FRR keeps other timers that somebody gave to a neighbor, and does not print them with its lines.
     milliseconds = seen.bfd_ms.get(peer)
@@ -237,7 +247,7 @@ def _prefixes_not_counted(
 
 
 def _not_shown(expectation: Expectation, kind: CheckKind, subject: str, expected: str) -> VerifyCheck:
-    """Return the check of a value that a device does not report: skipped, with the reason."""
+    """Return the skipped check of a value that a device does not report."""
     return VerifyCheck(
         device=expectation.device,
         kind=kind,
@@ -256,11 +266,12 @@ NO_TIMERS = "a session that is not established has no timers in force"
 
 
 def timers_text(keepalive_s: int, hold_s: int) -> str:
-    """Return the timers of a session in words."""
+    """Return the timers of a session as checks show them."""
     return f"keepalive {keepalive_s} s, hold {hold_s} s"
 
 
-def _daemons(expectation: Expectation, seen: Observation) -> Iterable[VerifyCheck]:
+def _daemon_checks(expectation: Expectation, seen: Observation) -> Iterable[VerifyCheck]:
+    """Yield the check that SONiC's daemons hold the values of CONFIG_DB."""
     if seen.unapplied is None:
         if seen.is_whole:
             yield _not_shown(expectation, CheckKind.APPLIED, "daemons", AS_CONFIGURED)
@@ -299,9 +310,9 @@ _FIELDS = {"speed": "speed", "fec": "FEC"}
 
 
 def unseen_warnings(unseen: Mapping[str, tuple[str, ...]]) -> tuple[str, ...]:
-    """Return a sentence for each kind of device: which values of its ports could not be compared.
+    """Return sentences that say which values of ports could not be compared on which devices.
 
-    ``unseen`` has the fields of ports by device (``Observation.unseen``).
+    ``unseen`` has the fields of ports by device (``Observation.unseen``). Devices with equal fields share a sentence.
     """
     devices_by_fields: dict[tuple[str, ...], list[str]] = {}
     for device, fields in unseen.items():
@@ -318,12 +329,13 @@ def unseen_warnings(unseen: Mapping[str, tuple[str, ...]]) -> tuple[str, ...]:
 
 
 def missing_bfdd(expectation: Expectation, seen: Observation) -> str:
-    """Return a sentence if bfdd does not run although BFD is to watch sessions, else ""."""
+    """Return a sentence if bfdd does not run although BFD should watch sessions; else an empty text."""
     if CheckKind.BFD in expectation.skipped:
         return ""
     # bgpd says ``Unknown`` for a session that it never heard of from bfdd (run on FRR 8.4 and 10.3).
     states = seen.bfd or {}
-    if not any(session.bfd and states.get(session.peer) == "unknown" for session in expectation.sessions):
+    has_unknown = any(session.bfd and states.get(session.peer) == "unknown" for session in expectation.sessions)
+    if not has_unknown:
         return ""
     return (
         f"{expectation.device} runs no bfdd, so BFD watches none of its sessions: bgpcfgd starts it"
@@ -332,6 +344,7 @@ def missing_bfdd(expectation: Expectation, seen: Observation) -> str:
 
 
 def _check(expectation: Expectation, kind: CheckKind, subject: str, expected: str, actual: str) -> VerifyCheck:
+    """Return a check that passes if ``actual`` is ``expected``."""
     return VerifyCheck(
         device=expectation.device, kind=kind, subject=subject, expected=expected, actual=actual, ok=expected == actual
     )

@@ -33,8 +33,8 @@ _INVENTORY_KEY = "rollout"
 class WaveGate:
     """Whether the devices of a wave may be changed together under a policy.
 
-    ``disruptive`` are the devices that their change takes out of service for a while, ``unprovisioned`` those that
-    carry no traffic yet, ``out_of_service`` and the links ``down`` carry none whatever the rollout does.
+    ``disruptive`` are the devices that their change takes out of service for a while; ``unprovisioned`` devices carry
+    no traffic yet. The devices ``out_of_service`` and the links ``down`` carry none, whatever the rollout does.
     """
 
     def __init__(
@@ -58,7 +58,7 @@ class WaveGate:
         return tuple(name for name in wave if name in self.disruptive)
 
     def neighborhood(self, wave: Iterable[str]) -> tuple[str, ...]:
-        """Return the other switches in the planes of the wave's disruptive spines: their drains count with the wave."""
+        """Return the other switches in the planes of the wave's disruptive spines: their drains add to its loss."""
         disrupted = [self.fabric.switch_of[name] for name in self.takes_away(wave)]
         # A leaf is on no path between others, so leaves alone have no neighborhood.
         planes = {switch.plane for switch in disrupted if not switch.tier.attaches_nodes}
@@ -70,8 +70,8 @@ class WaveGate:
     ) -> tuple[Witness, ...]:
         """Return the switches to ask whether the spines beside ``wave`` carry traffic.
 
-        Empty if drained single links could cross a floor: only the spines themselves report these. ``unread`` are
-        switches that do not answer.
+        The result is empty if single drained links could cross a floor, since only the spines themselves report these.
+        ``failed`` devices are out of service, ``unread`` ones do not answer. ``turn`` varies which switches are asked.
         """
         out = {*self._out, *failed, *wave}
         if not self._limits.bears_lost_links(out, self._down):
@@ -92,10 +92,11 @@ class WaveGate:
     def violation(
         self, wave: Collection[str], failed: Collection[str] = (), away: Away = NOTHING_AWAY
     ) -> PolicyViolation | None:
-        """Return the rule that ``wave`` breaks together with what is out of service, ``failed`` or ``away``; else None.
+        """Return the rule of the policy that the change of ``wave`` would break; None if it breaks none.
 
-        A wave without a disruptive device breaks none. What is out of service counts only if it shares paths or nodes
-        with the wave, since each plane is a fabric of its own.
+        A wave without a disruptive device breaks none. ``failed`` devices count as out of service. What is out of
+        service already, or ``away``, counts only if it shares paths or nodes with the wave, since each plane is a
+        fabric of its own.
         """
         disrupted = self.takes_away(wave)
         if not disrupted:
@@ -127,14 +128,14 @@ class WaveGate:
 
 @dataclass(frozen=True, slots=True)
 class Order:
-    """The waves of a rollout, and what of the policy they cannot keep."""
+    """The waves of a rollout, and the rules of the policy that they break."""
 
     waves: tuple[Wave, ...]
     violations: tuple[PolicyViolation, ...] = ()
 
 
 def violation_diagnostics(violations: Iterable[PolicyViolation], policy: RolloutPolicy) -> tuple[Diagnostic, ...]:
-    """Return the errors for rules that cannot be kept, at the policy's places if it has some."""
+    """Return the errors for rules of ``policy`` that cannot be kept, at the places where the inventory states them."""
     return tuple(_diagnostic(violation, policy) for violation in violations)
 
 
@@ -167,9 +168,10 @@ def _path(key: str) -> str:
 def split_by_limits(waves: Iterable[Iterable[str]], gate: WaveGate) -> Order:
     """Return ``waves`` in their order, each split where its disruptive devices together would break the policy.
 
-    For waves that were laid out for another change: what is hitless in one direction may be disruptive in the other.
+    This is for waves that were laid out for another change: what is hitless in one direction may be disruptive in the
+    other.
     """
-    parts = tuple(part for wave in waves for part in _parts(wave, gate))
+    parts = tuple(part for wave in waves for part in _allowed_parts(wave, gate))
     violations = []
     for part in parts:
         violation = gate.violation(part)
@@ -178,7 +180,8 @@ def split_by_limits(waves: Iterable[Iterable[str]], gate: WaveGate) -> Order:
     return Order(parts, tuple(violations))
 
 
-def _parts(wave: Iterable[str], gate: WaveGate) -> Iterator[Wave]:
+def _allowed_parts(wave: Iterable[str], gate: WaveGate) -> Iterator[Wave]:
+    """Yield parts of ``wave`` in its order, each as long as ``gate`` allows."""
     part: list[str] = []
     for name in wave:
         if part and name in gate.disruptive and gate.violation([*part, name]):
@@ -200,7 +203,8 @@ def lay_out(
 ) -> Order:
     """Return waves of the ``changed`` devices that pass ``gate``, and the violations that no order can avoid.
 
-    ``at_once`` puts hitless changes into the fewest waves of ``wave_size``, without a canary.
+    A wave has at most ``wave_size`` devices. ``two_sided`` are the links that need a change at both ends. ``at_once``
+    puts hitless changes into the fewest waves, without a canary.
     """
     if at_once and gate.disruptive.isdisjoint(changed):
         return Order(_fewest_waves(fabric, changed, wave_size), ())
@@ -210,7 +214,7 @@ def lay_out(
     for _, group in groupby(sorted(switches, key=_rollout_order), key=_rollout_order):
         builder.add(list(group))
     waves = tuple(builder.waves)
-    return Order(waves, (*builder.violations(), *_while_two_sided(gate, waves, two_sided)))
+    return Order(waves, (*builder.violations(), *_two_sided_violation(gate, waves, two_sided)))
 
 
 def _fewest_waves(fabric: Fabric, changed: Collection[str], wave_size: int) -> tuple[Wave, ...]:
@@ -227,7 +231,10 @@ def _rollout_order(switch: Switch) -> tuple[int, int]:
 
 
 def _column(switch: Switch) -> int:
-    """Return the number that switches of a tier which change together share: the rail, or the group of super-spines."""
+    """Return the number that tells which switches of a tier change together: the rail, or the group of super-spines.
+
+    It is -1 for a switch that has neither.
+    """
     if switch.rail is not None:
         return switch.rail
     if switch.group is not None:
@@ -271,13 +278,16 @@ class _WaveBuilder:
             yield replace(violation, message=message, fix=f"{violation.fix}, or add spines", devices=devices)
 
     def _after_canary(self, switches: Sequence[Switch], *, disruptive: bool) -> Sequence[Switch]:
-        """Add a wave of the first device of a tier and kind of change, the canary; return the devices that follow."""
+        """Add a wave of the first device, the canary, and return the other devices.
+
+        Nothing is added if the tier has had a canary for this kind of change; then all devices are returned.
+        """
         if not switches:
             return switches
-        kind = (switches[0].tier.level, disruptive)
-        if kind in self._canaried:
+        tier_and_kind = (switches[0].tier.level, disruptive)
+        if tier_and_kind in self._canaried:
             return switches
-        self._canaried.add(kind)
+        self._canaried.add(tier_and_kind)
         self._add(switches[:1], disruptive=disruptive)
         return switches[1:]
 
@@ -295,6 +305,7 @@ class _WaveBuilder:
             self.waves.append(tuple(wave))
 
     def _fits(self, wave: Sequence[str], name: str, *, disruptive: bool) -> bool:
+        """Tell whether the device ``name`` may join ``wave``, whose changes are all disruptive or all hitless."""
         if len(wave) == self._size:
             return False
         return not disruptive or self._gate.violation([*wave, name]) is None
@@ -306,12 +317,15 @@ class _WaveBuilder:
             self._violations.setdefault(violation, []).append(name)
 
 
-def _while_two_sided(gate: WaveGate, waves: Iterable[Wave], two_sided: Collection[Link]) -> Iterator[PolicyViolation]:
-    """Yield the floor that is crossed first while links wait for their second end."""
-    done: set[str] = set()
+def _two_sided_violation(
+    gate: WaveGate, waves: Iterable[Wave], two_sided: Collection[Link]
+) -> Iterator[PolicyViolation]:
+    """Yield the violation of the floor that is crossed first while ``two_sided`` links wait for their second end."""
+    changed: set[str] = set()
     for number, wave in enumerate(waves, start=1):
-        done.update(wave)
-        down = [link for link in two_sided if (link.upper in done) != (link.lower in done)]
+        changed.update(wave)
+        # A link is down as long as one of its ends has changed and the other has not.
+        down = [link for link in two_sided if (link.upper in changed) != (link.lower in changed)]
         if not down:
             continue
         violation = gate.floor_crossed(wave, down)

@@ -31,11 +31,11 @@ def witnesses(
 ) -> tuple[Witness, ...]:
     """Return switches that together show whether all the switches ``above`` the leaves carry traffic.
 
-    Empty if one of these has no neighbor below that can show it. ``able`` are the switches that answer and take part in
-    the fabric, ``down`` the links that carry nothing already. ``turn`` selects among the neighbors below, so that not
-    always the same switch is asked.
+    The result is empty if one of these has no neighbor below that can show it. ``able`` are the switches that answer
+    and take part in the fabric; ``down`` are links that carry nothing already. ``turn`` selects among the neighbors
+    below, so that not always the same switch is asked.
     """
-    chosen: list[Witness] = []
+    chosen_witnesses: list[Witness] = []
     uncovered = [*above]
     while uncovered:
         upper = uncovered[0]
@@ -48,9 +48,9 @@ def witnesses(
         covered = {link.upper for link in links}
         if witness is None or upper not in covered:
             return ()
-        chosen.append(witness)
+        chosen_witnesses.append(witness)
         uncovered = [name for name in uncovered if name not in covered]
-    return tuple(chosen)
+    return tuple(chosen_witnesses)
 
 
 def _candidates(fabric: Fabric, upper: str, able: Collection[str]) -> list[str]:
@@ -63,25 +63,25 @@ def _links_up(fabric: Fabric, device: str, above: Collection[str], down: Collect
 
 def _witness(fabric: Fabric, device: str, links: Iterable[Link], able: Collection[str]) -> Witness | None:
     """Return ``device`` as a witness of the far ends of ``links``; None if no leaf is beyond all of them."""
-    target = _target(fabric, device, able)
-    if target is None:
+    leaf = _leaf_beyond(fabric, device, able)
+    if leaf is None:
         return None
-    panel = fabric.switch_of[device].panel.ports
-    ports = frozenset(panel[link.lower_port].name for link in links)
-    return Witness(device, f"{ipv4_text(fabric.switch_of[target].loopback)}/32", ports)
+    panel_ports = fabric.switch_of[device].panel.ports
+    ports = frozenset(panel_ports[link.lower_port].name for link in links)
+    return Witness(device, f"{ipv4_text(fabric.switch_of[leaf].loopback)}/32", ports)
 
 
-def _target(fabric: Fabric, device: str, able: Collection[str]) -> str | None:
-    """Return a leaf that ``device`` reaches over all switches above it; None if there is none."""
+def _leaf_beyond(fabric: Fabric, device: str, able: Collection[str]) -> str | None:
+    """Return a leaf of ``able`` that ``device`` reaches over all switches above it; None if there is none."""
     own = fabric.switch_of[device]
     for leaf in fabric.tier_switches[0]:
         if leaf.name not in able or fabric.network_of(leaf) != fabric.network_of(own):
             continue
         if own.tier.attaches_nodes:
-            is_above_all_uplinks = leaf.pod == own.pod and leaf.name != device
+            is_beyond_uplinks = leaf.pod == own.pod and leaf.name != device
         else:
             # A spine reaches the leaves of its own pod over its downlinks.
-            is_above_all_uplinks = leaf.pod != own.pod
-        if is_above_all_uplinks:
+            is_beyond_uplinks = leaf.pod != own.pod
+        if is_beyond_uplinks:
             return leaf.name
     return None
