@@ -24,20 +24,20 @@ _MOST_M = 10_000
 
 
 class AsBuilt(NamedTuple):
-    """The length of a cable as built, in whole meters rounded up: of the link at port ``port`` of ``device``.
-
-    ``far`` is its far end as (device, port), both empty if the file does not say; ``where`` is the length's place.
-    """
+    """The length as built of the cable at ``port`` of ``device``."""
 
     device: str
     port: str
+    # Device and port of the far end, both empty if the file does not say.
     far: tuple[str, str]
+    # Rounded up to whole meters.
     length_m: int
+    # The place of the length in the file.
     where: Where
 
 
 def read_as_built(data: bytes, file: str) -> tuple[tuple[AsBuilt, ...], list[Diagnostic]]:
-    """Return the lengths in a file, and everything that is wrong in it."""
+    """Return the lengths in ``data``, the bytes of the CSV ``file``, and an error for everything wrong in it."""
     if len(data) > MOST_BYTES:
         return (), [error(CODE, "the file is larger than 64 MiB", Where(file), fix="name the table of cables")]
     try:
@@ -53,11 +53,13 @@ def read_as_built(data: bytes, file: str) -> tuple[tuple[AsBuilt, ...], list[Dia
         fix = "start from the rendered cables.csv"
         return (), [error(CODE, message, Where(file, 1, 1), fix=fix)]
     columns = {name: header.index(name) for name in _COLUMNS if name in header}
-    return _rows(lines, columns, file)
+    return _read_lines(lines, columns, file)
 
 
-def _rows(lines: Sequence[str], columns: Mapping[str, int], file: str) -> tuple[tuple[AsBuilt, ...], list[Diagnostic]]:
-    """Return the lengths in the lines after the header, and what is wrong in them; ``columns`` are indices by name."""
+def _read_lines(
+    lines: Sequence[str], columns: Mapping[str, int], file: str
+) -> tuple[tuple[AsBuilt, ...], list[Diagnostic]]:
+    """Return the lengths in the lines after the header, and the errors in them; ``columns`` are indices by name."""
     lengths: list[AsBuilt] = []
     diagnostics: list[Diagnostic] = []
     for number, line in enumerate(lines[1:], start=2):
@@ -74,7 +76,7 @@ def _rows(lines: Sequence[str], columns: Mapping[str, int], file: str) -> tuple[
             continue
         if not any(cells):
             continue
-        length = _row(cells, columns, Where(file, number, _column(line, cells, columns["length_m"])))
+        length = _length_of_row(cells, columns, Where(file, number, _column(line, cells, columns["length_m"])))
         if isinstance(length, Diagnostic):
             diagnostics.append(length)
         elif length is not None:
@@ -83,27 +85,36 @@ def _rows(lines: Sequence[str], columns: Mapping[str, int], file: str) -> tuple[
 
 
 def and_more(where: Where) -> Diagnostic:
-    """Return the last diagnostic of a table with too many mistakes to report them all."""
+    """Return the last error of a table with more errors than are reported; ``where`` is the first unchecked row."""
     return error(CODE, "the rows from here on were not checked", where, fix="correct the rows above first")
 
 
 def _column(line: str, cells: Sequence[str], index: int) -> int:
-    """Return the column at which a cell begins, from 1; 1 if the line has quotes, or ends before the cell."""
+    """Return the column of ``line`` at which the cell ``index`` begins, counted from 1.
+
+    It is 1 if the line has quotes, or ends before the cell.
+    """
     if '"' in line or len(cells) <= index:
         return 1
     return sum(len(cell) + 1 for cell in line.split(",")[:index]) + 1
 
 
-def _row(cells: Sequence[str], columns: Mapping[str, int], where: Where) -> AsBuilt | Diagnostic | None:
-    """Return the length in a row, why it is wrong, or None if the row has no length."""
+def _length_of_row(cells: Sequence[str], columns: Mapping[str, int], where: Where) -> AsBuilt | Diagnostic | None:
+    """Return the length in a row, or the error if the row is wrong, or None if it has no length."""
     row = {name: cells[index] for name, index in columns.items() if index < len(cells)}
     length_m = row.get("length_m")
     if not length_m:
         return None
     if not row.get("a_device") or not row.get("a_port"):
         return error(CODE, "a length without a device and port", where, fix="fill in a_device and a_port")
-    if not _LENGTH.fullmatch(length_m) or not 0 < float(length_m) <= _MOST_M:
+    is_valid = _LENGTH.fullmatch(length_m) is not None and 0 < float(length_m) <= _MOST_M
+    if not is_valid:
         message = f"`{length_m}` is not a valid cable length"
         return error(CODE, message, where, fix=f"write meters without a unit, up to {_MOST_M:,}")
-    far = row.get("b_device", ""), row.get("b_port", "")
-    return AsBuilt(row["a_device"], row["a_port"], far, ceil(float(length_m)), where)
+    return AsBuilt(
+        device=row["a_device"],
+        port=row["a_port"],
+        far=(row.get("b_device", ""), row.get("b_port", "")),
+        length_m=ceil(float(length_m)),
+        where=where,
+    )
