@@ -20,10 +20,11 @@ class PartOfOne(Kind):
     most: float = 1.0
 
     def read(self, value: object) -> float:
-        """Return the share."""
+        """Return the share. A value that is not a share or out of range is refused."""
         text = str(value)
         # A default is a number, a value of a file is text: floats are not read from YAML.
-        if isinstance(value, bool) or not isinstance(value, int | float | str) or not _SHARE.fullmatch(text):
+        is_number_or_text = isinstance(value, int | float | str) and not isinstance(value, bool)
+        if not is_number_or_text or not _SHARE.fullmatch(text):
             refuse("RW015", f"{shown(value)} is not a share", "write a number between 0 and 1, like 0.9")
         share = float(text)
         if not 0 < share <= self.most:

@@ -31,7 +31,7 @@ _NUMBERS = {
 
 
 def carved(intents: "Mapping[str, Intent]") -> "dict[str, Intent]":
-    """Return the fabrics of a file with the pools and AS numbers that they do not state."""
+    """Return the fabrics of a file by name, with values for the pools and AS numbers that they do not state."""
     result: dict[str, Intent] = {}
     for name, intent in intents.items():
         fabrics_above = list(result.values())
@@ -40,9 +40,9 @@ def carved(intents: "Mapping[str, Intent]") -> "dict[str, Intent]":
 
 
 def free_values(intent: "Intent", others: "Sequence[Intent]") -> dict[str, str]:
-    """Return pools and AS numbers, by intent path, that do not overlap those of ``others``.
+    """Return pools and AS numbers for a fabric, by intent path, that do not overlap those of ``others``.
 
-    The fabric's own values are kept where they are free. A path without a free value is left out.
+    The fabric keeps those of its own values that are free. A path for which no value is free is left out.
     """
     addressing = intent.policies.addressing
     taken_pools = [pool for other_fabric in others for pool in other_fabric.pools.values()]
@@ -70,7 +70,10 @@ def _carve(intent: "Intent", fabrics_above: "Sequence[Intent]") -> "Intent":
 
 
 def _carved_pools(intent: "Intent", fabrics_above: "Sequence[Intent]") -> dict[str, Pool]:
-    """Return the pools that a fabric does not state; one for which nothing is free is refused later (RW127)."""
+    """Return values for the pools that a fabric does not state.
+
+    A pool for which nothing is free is left out, and refused later (RW127).
+    """
     taken_pools = _taken_pools(intent, fabrics_above)
     pools = {}
     for key in _POOLS:
@@ -92,11 +95,11 @@ def _taken_pools(intent: "Intent", fabrics_above: "Sequence[Intent]") -> list[Po
 
 
 def _carved_numbers(intent: "Intent", fabrics_above: "Sequence[Intent]") -> dict[str, int]:
-    """Return the first AS numbers that a fabric does not state and whose defaults a fabric above has."""
+    """Return other first AS numbers for the tiers whose default a fabric above has, unless the fabric states them."""
     changes = {}
     for key, numbers in _NUMBERS.items():
         default = numbers[0]
-        numbers_above = {number for fabric in fabrics_above for number in _numbers(fabric, key)}
+        numbers_above = {number for fabric in fabrics_above for number in _first_numbers(fabric, key)}
         if default in numbers_above and not _is_stated(intent, f"asn.{key.removesuffix('_asn')}"):
             changes[key] = _free_number(key, numbers, fabrics_above) or default
     return changes
@@ -111,7 +114,7 @@ def _candidates(key: str) -> Iterator[Pool]:
 
 
 def _first_free(pools: Iterable[Pool], taken_pools: Iterable[Pool]) -> Pool | None:
-    """Return the first pool that overlaps none of the taken ones."""
+    """Return the first of ``pools`` that overlaps none of ``taken_pools``; None if there is none."""
     for pool in pools:
         if not any(pool.meets(taken) for taken in taken_pools):
             return pool
@@ -119,11 +122,11 @@ def _first_free(pools: Iterable[Pool], taken_pools: Iterable[Pool]) -> Pool | No
 
 
 def _free_number(key: str, numbers: Iterable[int], others: "Iterable[Intent]") -> int | None:
-    """Return the first of ``numbers`` that is far enough from those of other fabrics, None if there is none.
+    """Return the first of ``numbers`` that is far enough from those of other fabrics; None if there is none.
 
     Far enough is the distance of two numbers in the list of the tier, so that each fabric can count up from its own.
     """
-    used_numbers = [number for other_fabric in others for number in _numbers(other_fabric, key)]
+    used_numbers = [number for other_fabric in others for number in _first_numbers(other_fabric, key)]
     distance = _NUMBERS[key].step
     for number in numbers:
         if all(abs(number - used) >= distance for used in used_numbers):
@@ -131,8 +134,11 @@ def _free_number(key: str, numbers: Iterable[int], others: "Iterable[Intent]") -
     return None
 
 
-def _numbers(intent: "Intent", key: str) -> Iterator[int]:
-    """Yield the first AS number of a tier, nothing if the keys of the fabric show that it does not have the tier."""
+def _first_numbers(intent: "Intent", key: str) -> Iterator[int]:
+    """Yield the first AS number of a tier; nothing if the keys of the fabric show that it does not have the tier.
+
+    ``key`` is that of ``Addressing``, such as ``leaf_asn``.
+    """
     topology = intent.topology
     has_tier = {
         "leaf_asn": True,

@@ -52,7 +52,7 @@ def with_fabrics(schema: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _nic_group(nics: Mapping[str, Any], nodes: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the schema of a group of NICs: the keys of NICs, their fabric, and the place of the nodes in it."""
+    """Return the schema of a group of NICs: the keys of NICs, the fabric, and the place of the nodes in that fabric."""
     place_keys = {key: nodes["properties"][key] for key in ("first_stripe", "stripe", "share_leaves", "leaf")}
     return {
         **nics,

@@ -36,7 +36,8 @@ class _Projection:
         self.keys: dict[str, Where] = {}
 
     def set_name(self, fabric: str, where: Where) -> None:
-        """Set the name that the names of devices begin with: that of the file, with the fabric's own behind it."""
+        """Set the name with which names of devices begin: that of the file followed by that of the fabric."""
+        # A missing name is reported later, as in a file with one fabric.
         if "fabric" not in self._document.value:
             return
         name = self._document.value["fabric"]
@@ -47,7 +48,7 @@ class _Projection:
             self.value["fabric"] = self.take(name, "fabric", "fabric")
 
     def take(self, value: Value, source: str, path: str) -> Value:
-        """Return ``value``, which is at ``source`` in the file, and record its places under ``path``."""
+        """Record the places of ``value`` under ``path``, and return it; ``source`` is its path in the file."""
         _copy_places(self._document.places, source, self.places, path)
         _copy_places(self._document.keys, source, self.keys, path)
         return value
@@ -65,16 +66,17 @@ def _copy_places(places: Mapping[str, Where], source: str, copies: dict[str, Whe
 
 
 def split_fabrics(document: Document) -> tuple[dict[str, Document], list[Diagnostic]]:
-    """Return the document of every fabric by its name, and what prevents the division.
+    """Return the document of every fabric by name, and the errors that prevent the division.
 
-    A document without ``fabrics`` has one fabric, with an empty name.
+    If there are errors, no document is returned. A document without ``fabrics`` has one fabric, with an empty name.
     """
     if "fabrics" not in document.value:
         return {"": document}, []
-    diagnostics = list(_structure(document))
+    diagnostics = list(_structure_errors(document))
     if diagnostics:
         return {}, diagnostics
-    return {name: _project(document, name, section) for name, section in _fabrics(document).items()}, []
+    projections = {name: _project(document, name, section) for name, section in _sections(document).items()}
+    return projections, []
 
 
 Groups = tuple[tuple[str, ...], ...]
@@ -82,9 +84,12 @@ Groups = tuple[tuple[str, ...], ...]
 
 
 def group_order(document: Document) -> dict[str, Groups]:
-    """Return, by name of each entry of nodes, the fabrics of its groups of NICs; the file can be divided."""
+    """Return the fabrics of the groups of NICs of each entry of nodes, by the name of the entry.
+
+    ``document`` is one that ``split_fabrics`` can divide.
+    """
     order: dict[str, Groups] = {}
-    entries: list[Any] = _entries(document)
+    entries: list[Any] = _node_entries(document)
     for entry in entries:
         order[entry["name"]] = tuple(_fabrics_of(group) for group in entry["nics"])
     return order
@@ -98,15 +103,16 @@ def _fabrics_of(group: Mapping[str, Any]) -> tuple[str, ...]:
     return (str(fabrics),)
 
 
-def _fabrics(document: Document) -> Fabrics:
+def _sections(document: Document) -> Fabrics:
+    """Return the keys of each fabric, by its name."""
     fabrics = document.value["fabrics"]
     if not isinstance(fabrics, dict):
         return {}
     return {name: section for name, section in fabrics.items() if isinstance(section, dict)}
 
 
-def _structure(document: Document) -> Iterator[Diagnostic]:
-    """Yield what prevents the division of the file into fabrics."""
+def _structure_errors(document: Document) -> Iterator[Diagnostic]:
+    """Yield the errors that prevent the division of the file into fabrics."""
     fabrics = document.value["fabrics"]
     start = document.places["fabrics"]
     if not isinstance(fabrics, dict) or not fabrics:
@@ -114,33 +120,35 @@ def _structure(document: Document) -> Iterator[Diagnostic]:
         yield error("RW012", f"fabrics: expected a mapping, got {shown(fabrics)}", start, fix=fix)
         return
     for name in fabrics:
-        yield from _section_structure(document, name, fabrics[name])
-    yield from _keys_beside_fabrics(document)
+        yield from _section_errors(document, name, fabrics[name])
+    yield from _misplaced_key_errors(document)
     used_fabrics: set[str] = set()
     entry_diagnostics: list[Diagnostic] = []
-    for index, entry in enumerate(_entries(document)):
-        entry_diagnostics += _entry_structure(document, index, entry, list(fabrics), used_fabrics)
+    for index, entry in enumerate(_node_entries(document)):
+        entry_diagnostics += _entry_errors(document, index, entry, list(fabrics), used_fabrics)
     if entry_diagnostics:
         # A wrong group may mean any of the fabrics, so none is reported as unused.
         yield from entry_diagnostics
         return
-    yield from _unused(document, [name for name in fabrics if name not in used_fabrics])
+    yield from _unused_fabric_errors(document, [name for name in fabrics if name not in used_fabrics])
 
 
-def _keys_beside_fabrics(document: Document) -> Iterator[Diagnostic]:
+def _misplaced_key_errors(document: Document) -> Iterator[Diagnostic]:
+    """Yield an error for each key at the top level that belongs in each of the fabrics."""
     for key in _KEYS_OF_FABRIC:
         if key in document.value:
             fix = f"`{key}` belongs in each of `fabrics`"
             yield error("RW010", f"unknown key `{key}` beside `fabrics`", document.keys[key], fix=fix)
 
 
-def _unused(document: Document, names: list[str]) -> Iterator[Diagnostic]:
+def _unused_fabric_errors(document: Document, names: list[str]) -> Iterator[Diagnostic]:
+    """Yield an error for each of the fabrics ``names``, which no group of NICs is in."""
     for name in names:
         fix = f"add a group `{{fabric: {name}, …}}` to the `nics` of a node, or leave the fabric out"
         yield error("RW016", f"fabric `{name}` has no nodes", document.places[child("fabrics", name)], fix=fix)
 
 
-def _section_structure(document: Document, name: str, section: Value) -> Iterator[Diagnostic]:
+def _section_errors(document: Document, name: str, section: Value) -> Iterator[Diagnostic]:
     """Yield the errors in the name and the keys of one fabric."""
     path = child("fabrics", name)
     where = document.places[path]
@@ -162,7 +170,7 @@ def _section_structure(document: Document, name: str, section: Value) -> Iterato
             yield error("RW010", f"unknown key `{key}` in `{path}`", document.keys[f"{path}.{key}"], fix=fix)
 
 
-def _entry_structure(
+def _entry_errors(
     document: Document, index: int, entry: Value, names: list[str], used_fabrics: set[str]
 ) -> Iterator[Diagnostic]:
     """Yield the errors in the groups of one entry of nodes, and add the fabrics that they name to ``used_fabrics``.
@@ -196,7 +204,10 @@ def _entry_structure(
 def _group_diagnostic(
     document: Document, path: str, group: Any, names: list[str], fabrics_above: Container[str]
 ) -> Diagnostic | None:
-    """Return the error in a group of NICs, None without one; ``fabrics_above`` are those of the groups above it."""
+    """Return the error in a group of NICs; None if there is none.
+
+    ``names`` are those of all fabrics, ``fabrics_above`` those of the groups above in the same entry of nodes.
+    """
     if not isinstance(group, dict):
         fix = "write its keys below it, or in `{ }`"
         return error("RW012", f"{path}: expected a mapping, got {shown(group)}", document.places[path], fix=fix)
@@ -213,7 +224,7 @@ def _group_diagnostic(
 def _fabric_diagnostic(
     document: Document, path: str, name: Any, names: list[str], fabrics_above: Container[str]
 ) -> Diagnostic | None:
-    """Return the error in the name of a fabric at ``path`` in a group, None without one."""
+    """Return the error in ``name``, the name of a fabric at ``path`` in a group of NICs; None if there is none."""
     where = document.places[path]
     if name not in names:
         guess = nearest(str(name), names)
@@ -231,7 +242,7 @@ def _fabric_diagnostic(
 def _shared_group_diagnostic(
     document: Document, path: str, group: Mapping[str, Any], names: list[str], fabrics_above: Container[str]
 ) -> Diagnostic | None:
-    """Return the error in the fabrics of a group whose ports are in several, None without one."""
+    """Return the error in the fabrics of a group whose ports are in several fabrics; None if there is none."""
     fabrics_of_group: list[str] = []
     for number, fabric in enumerate(group["fabric"]):
         place = f"{path}.fabric[{number}]"
@@ -254,18 +265,22 @@ def _shared_group_diagnostic(
 
 
 def _project(document: Document, name: str, section: Mapping[str, Value]) -> Document:
-    """Return the document of one fabric: its own keys, those of the top level, and its part of the nodes."""
+    """Return the document of one fabric: its own keys, those of the top level, and its part of the nodes.
+
+    ``section`` are the keys of the fabric ``name`` itself.
+    """
     projection = _Projection(document)
     path = child("fabrics", name)
     projection.set_name(name, document.places[path])
-    entries = _nodes(document, name, projection)
+    entries = _take_nodes(document, name, projection)
     for key, value in document.value.items():
         if key == "nodes":
             projection.value[key] = entries or value
         elif key not in {"fabric", "fabrics", *section}:
+            # A key of the section replaces that of the top level.
             projection.value[key] = projection.take(value, key, key)
     # The GPUs of a workload that the file states for all fabrics are those of all nodes.
-    has_all_nodes = len(entries) == len(_entries(document))
+    has_all_nodes = len(entries) == len(_node_entries(document))
     shared_keys = document.value.keys() - section.keys()
     if "workload" in shared_keys and not has_all_nodes:
         projection.value["workload"] = _without_gpus(document.value["workload"])
@@ -284,10 +299,13 @@ def _without_gpus(workload: Value) -> Value:
     return {key: value for key, value in workload.items() if key not in {"gpus", "growth"}}
 
 
-def _nodes(document: Document, name: str, projection: _Projection) -> list[Value]:
-    """Return the entries of nodes with NICs in the fabric, with only these NICs."""
+def _take_nodes(document: Document, name: str, projection: _Projection) -> list[Value]:
+    """Return the entries of nodes that have NICs in the fabric ``name``, with only these NICs.
+
+    The places of the entries are recorded in ``projection``.
+    """
     entries: list[Value] = []
-    for index, entry in enumerate(_entries(document)):
+    for index, entry in enumerate(_node_entries(document)):
         source = f"nodes[{index}]"
         path = f"nodes[{len(entries)}]"
         if not isinstance(entry, dict) or "nics" not in entry:
@@ -298,14 +316,17 @@ def _nodes(document: Document, name: str, projection: _Projection) -> list[Value
         for number, group in enumerate(groups):
             if name in _fabrics_of(group):
                 projection.take(entry, source, path)
-                _forget(projection, f"{path}.nics")
+                _forget_places(projection, f"{path}.nics")
                 nics = _take_group(group, f"{source}.nics[{number}]", path, projection)
                 entries.append({**entry, **nics})
     return entries
 
 
 def _take_group(group: dict[str, Value], source: str, path: str, projection: _Projection) -> dict[str, Value]:
-    """Return the keys of a group of NICs as an entry of nodes at ``path`` has them."""
+    """Return the keys of a group of NICs as an entry of nodes has them in a file with one fabric.
+
+    ``source`` is the path of the group in the file, ``path`` that of the entry in ``projection``.
+    """
     projection.take(group, source, f"{path}.nics")
     nics = {key: value for key, value in group.items() if key not in {"fabric", *_KEYS_OF_GROUP}}
     keys: dict[str, Value] = {"nics": nics}
@@ -315,15 +336,15 @@ def _take_group(group: dict[str, Value], source: str, path: str, projection: _Pr
     return keys
 
 
-def _forget(projection: _Projection, path: str) -> None:
-    """Remove the places of ``path`` and of everything below it."""
+def _forget_places(projection: _Projection, path: str) -> None:
+    """Remove the places of ``path`` and of everything below it from ``projection``."""
     for places in (projection.places, projection.keys):
         for place in list(places):
             if place == path or place.startswith((f"{path}.", f"{path}[")):
                 del places[place]
 
 
-def _entries(document: Document) -> list[Value]:
+def _node_entries(document: Document) -> list[Value]:
     entries = document.value.get("nodes")
     if not isinstance(entries, list):
         return []

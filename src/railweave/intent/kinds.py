@@ -28,7 +28,7 @@ _FEW = 4
 
 
 def shown(value: object) -> str:
-    """Return how a message names a value: a scalar in backquotes, a collection by its kind."""
+    """Return a value as a message shows it: a scalar in backquotes, a collection only by its kind."""
     if isinstance(value, dict):
         return "a mapping"
     if isinstance(value, list):
@@ -68,7 +68,7 @@ class Kind(ABC):
 
     @property
     def or_auto(self) -> str:
-        """Return the words that a message adds if ``auto`` is allowed."""
+        """Return what a message adds to its choices if ``auto`` is allowed; else an empty text."""
         return " or `auto`" if self.auto else ""
 
     def _read(self, value: object) -> object:
@@ -94,7 +94,7 @@ class Whole(Kind):
     most: int = 0
 
     def read(self, value: object) -> int:
-        """Return the number."""
+        """Return the number. Anything but a whole number within the bounds is refused."""
         # A truth value is an int in Python.
         if isinstance(value, bool) or not isinstance(value, int):
             fix = self._range()
@@ -108,6 +108,7 @@ class Whole(Kind):
         return value
 
     def _range(self) -> str:
+        """Return a fix that names the allowed numbers."""
         if self.most - self.least < _FEW:
             choices = [str(number) for number in range(self.least, self.most + 1)]
             if self.auto:
@@ -116,7 +117,7 @@ class Whole(Kind):
         return f"write a number from {self.least} to {self.most}{self.or_auto}"
 
     def form(self) -> dict[str, Any]:
-        """Return the number's bounds."""
+        """Return the type of the number and its bounds."""
         return {"type": "integer", "minimum": self.least, "maximum": self.most}
 
 
@@ -153,7 +154,7 @@ class Text(Kind):
     ids: Callable[[], Sequence[str]] = tuple
 
     def read(self, value: object) -> str:
-        """Return the text."""
+        """Return the text. Anything but text that matches the pattern is refused."""
         if not isinstance(value, str):
             fix = f"write {self._sample()}"
             # YAML reads a name of digits as a number.
@@ -218,6 +219,7 @@ class Entry(Kind):
 
 
 def _refuse_word(value: object, what: str, allowed: Sequence[str], *, auto: bool) -> Never:
+    """Refuse a value that is not one of the ``allowed`` words; ``what`` names their kind."""
     words = list(allowed)
     if auto:
         words.append("`auto`")
@@ -235,6 +237,7 @@ class CodePoints:
         return core_schema.no_info_wrap_validator_function(self._read, items)
 
     def _read(self, value: object, read_list: Callable[[object], list[int]]) -> tuple[int, ...] | None:
+        """Return the code points, None for ``default``; ``read_list`` reads the items of a list."""
         if value == "default":
             return None
         if isinstance(value, list) and value:
@@ -261,6 +264,7 @@ class FieldValue:
         return core_schema.no_info_wrap_validator_function(self._read, items)
 
     def _read(self, value: object, read_list: Callable[[object], list[str]]) -> str | tuple[str, ...]:
+        """Return the text, the list, or the reference to a secret as text; ``read_list`` reads the items of a list."""
         if isinstance(value, dict) and list(value) == ["secret"]:
             text = reference(str(value["secret"]))
             # It is a reference only if the name is one.
@@ -280,6 +284,7 @@ _DSCP = Whole(least=0, most=63)
 
 
 def _field_text(value: object) -> str:
+    """Return ``value`` if it is text; else it is refused."""
     if isinstance(value, str):
         return value
     fix = "write text, or a list of text"

@@ -21,10 +21,12 @@ class ErrorRate(Kind):
     most: float = 1e-3
 
     def read(self, value: object) -> float:
-        """Return the rate."""
-        if isinstance(value, bool) or not isinstance(value, float | str) or not _RATE.fullmatch(str(value)):
+        """Return the rate. A value that is not a rate or out of range is refused."""
+        text = str(value)
+        is_number_or_text = isinstance(value, float | str)
+        if not is_number_or_text or not _RATE.fullmatch(text):
             refuse("RW015", f"{shown(value)} is not a bit error rate", "write a number like 2.4e-5")
-        rate = float(value)
+        rate = float(text)
         if not 0 < rate <= self.most:
             refuse("RW013", f"{shown(value)} is out of range", f"write a number above 0, up to {self.most:g}")
         return rate
@@ -78,7 +80,10 @@ class LinkKeys(Keys):
 
     @model_validator(mode="after")
     def _warn_before_drain(self) -> Self:
-        if self.warn_ber is not None and self.drain_ber is not None and self.warn_ber > self.drain_ber:
+        # Either may be left out; then it follows from the FEC or from `job_loss`.
+        if self.warn_ber is None or self.drain_ber is None:
+            return self
+        if self.warn_ber > self.drain_ber:
             refuse(
                 "RW015",
                 f"warn_ber {self.warn_ber:g} is above drain_ber {self.drain_ber:g}",

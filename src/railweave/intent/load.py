@@ -30,9 +30,10 @@ Beside = Callable[[str], tuple[str, bytes]]
 
 
 def load_intent(path: Path) -> "Intent":
-    """Return the intent in the file at ``path``, of the fabric that the path names (``FILE.yml#NAME``).
+    """Return the intent in the file at ``path``, which may name one of several fabrics (``FILE.yml#NAME``).
 
-    Raises RefusedError with every error in the file; UsageError if it has several fabrics and none of them is named.
+    Raises RefusedError with all errors of the file, and UsageError if it has several fabrics and ``path`` names none of
+    them.
     """
     file, fabric_name = split_reference(str(path))
     data = _read(Path(file))
@@ -40,16 +41,16 @@ def load_intent(path: Path) -> "Intent":
 
 
 def load_intent_text(text: str, file: str, beside: Beside | None = None) -> "Intent":
-    """Return the intent in ``text``, reporting places in ``file``; raises RefusedError with every error in it.
+    """Return the intent in ``text``; ``file`` is the name of the file in errors.
 
     ``file`` may name one of several fabrics, like the path of ``load_intent``. ``beside`` reads the files that the
-    intent names; without it, naming one is an error.
+    intent names; without it, naming one is an error. Raises RefusedError with all errors of the text.
     """
     file, fabric_name = split_reference(file)
     # Surrogates are refused later, with their place.
     data = text.encode("utf-8", "surrogatepass")
     if len(data) > MAX_BYTES:
-        # It refuses the size.
+        # `decode` refuses a text of this size.
         decode(data, file)
     return _load(text.removeprefix("\ufeff"), file, fabric_name, data, beside)
 
@@ -65,7 +66,7 @@ def files_beside(path: Path) -> Beside:
             # A link must not lead anywhere else: an intent may be another person's.
             if not target.is_relative_to(folder):
                 raise RailweaveError(f"{file} leads out of {folder}: it is a symbolic link to {target}")
-            return str(file), _regular(target)
+            return str(file), _read_regular_file(target)
         except OSError as exc:
             raise RailweaveError(f"{file} cannot be read: {exc.strerror}") from None
         except RuntimeError:
@@ -74,8 +75,11 @@ def files_beside(path: Path) -> Beside:
     return read
 
 
-def _regular(file: Path) -> bytes:
-    """Return the content of a regular file, up to a byte more than the limit; raises RailweaveError, OSError."""
+def _read_regular_file(file: Path) -> bytes:
+    """Return the content of a regular file, up to one byte more than the limit.
+
+    Raises RailweaveError for any other kind of file, and OSError if the file cannot be read.
+    """
     # O_NONBLOCK: opening a pipe would wait for a writer.
     handle = os.open(file, os.O_RDONLY | os.O_NONBLOCK | os.O_NOFOLLOW | os.O_CLOEXEC)
     with os.fdopen(handle, "rb") as stream:
@@ -88,24 +92,27 @@ def _regular(file: Path) -> bytes:
 def fabrics_in(path: Path) -> tuple[str, ...]:
     """Return the names of the fabrics in the file at ``path``; none if it has one fabric, or ``path`` names one.
 
-    Raises RefusedError if it is not YAML.
+    Raises RefusedError if the file is not YAML.
     """
     file, name = split_reference(str(path))
     if name:
         return ()
-    value = read_document(decode(_read(path), file), file).value.get("fabrics")
-    if not isinstance(value, dict):
+    document = read_document(decode(_read(path), file), file)
+    fabrics = document.value.get("fabrics")
+    if not isinstance(fabrics, dict):
         return ()
-    return tuple(value)
+    return tuple(fabrics)
 
 
 def document_of(path: Path) -> dict[str, Value]:
-    """Return the keys and values of the intent at ``path``, of the named fabric if the file has several.
+    """Return the keys and values of the intent at ``path``; of several fabrics, those of the one that ``path`` names.
 
-    Raises RefusedError if it is not YAML or cannot be divided, UsageError if it has no such fabric.
+    Raises RefusedError if the file is not YAML or cannot be divided into fabrics, and UsageError if it does not have
+    the named fabric.
     """
     file, name = split_reference(str(path))
-    documents, diagnostics = split_fabrics(read_document(decode(_read(Path(file)), file), file))
+    whole_document = read_document(decode(_read(Path(file)), file), file)
+    documents, diagnostics = split_fabrics(whole_document)
     if diagnostics:
         raise RefusedError(diagnostics)
     if name not in documents:
@@ -114,9 +121,9 @@ def document_of(path: Path) -> dict[str, Value]:
 
 
 def _load(text: str, file: str, fabric_name: str, data: bytes, beside: Beside | None) -> "Intent":
-    """Return the intent of a fabric in ``text``; ``fabric_name`` is empty in a file with one fabric.
+    """Return the intent of the fabric ``fabric_name`` in ``text``; the name is empty for a file with one fabric.
 
-    ``data`` are the bytes of the text, ``beside`` reads the files that the intent names.
+    ``data`` are the bytes of the text; ``beside`` reads the files that the intent names.
     """
     whole_document = read_document(text, file)
     documents, diagnostics = split_fabrics(whole_document)
@@ -159,9 +166,9 @@ def _validated(document: Document, file: str, sha256: str) -> "Intent | list[Dia
 
 
 def _as_parts(intents: "dict[str, Intent]", orders: "Mapping[str, Groups]") -> "dict[str, Intent]":
-    """Return the intents of the fabrics of one file, each with its place among the groups of NICs of its nodes.
+    """Return the intents of the fabrics of one file, each with its place among the fabrics and groups of NICs.
 
-    ``orders`` are these groups, by entry of nodes.
+    ``orders`` has the groups of NICs of each entry of nodes, by its name.
     """
     from railweave.fabric.devices import NodeRole
     from railweave.intent.carving import carved
@@ -176,7 +183,8 @@ def _as_parts(intents: "dict[str, Intent]", orders: "Mapping[str, Groups]") -> "
             groups = orders.get(entry.name, ())
             first_ports[entry.name] = _ports_before(fabric, entry.name, groups, intents)
             # Collectives run over the NICs of the first group, and its first fabric.
-            if entry.role is NodeRole.GPU and groups and groups[0][0] == fabric:
+            is_first_fabric = bool(groups) and groups[0][0] == fabric
+            if entry.role is NodeRole.GPU and is_first_fabric:
                 collectives.add(entry.name)
             nodes.append(_with_own_ports(entry, fabric, groups))
         part = Part(fabric, number, first_ports, frozenset(collectives))
@@ -185,7 +193,7 @@ def _as_parts(intents: "dict[str, Intent]", orders: "Mapping[str, Groups]") -> "
 
 
 def _with_own_ports(entry: "Nodes", fabric: str, groups: "Groups") -> "Nodes":
-    """Return an entry of nodes with those ports of its NICs that are in the fabric.
+    """Return an entry of nodes with only those ports of its NICs that are in the fabric.
 
     The fabrics of a group take turns over the ports of a NIC. If the ports cannot be divided evenly, all of them stay,
     and RW103 reports the group.
@@ -199,7 +207,7 @@ def _with_own_ports(entry: "Nodes", fabric: str, groups: "Groups") -> "Nodes":
 
 
 def _ports_before(fabric: str, entry_name: str, groups: "Groups", intents: "Mapping[str, Intent]") -> int:
-    """Return how many NIC ports of a node's entry belong to the groups that its ``nics`` list before the fabric's."""
+    """Return how many NIC ports of a node are in the groups that its entry lists before the group of ``fabric``."""
     ports = 0
     for fabrics in takewhile(lambda group: fabric not in group, groups):
         # The intent of any fabric of a group has the NICs of that group.
@@ -209,7 +217,10 @@ def _ports_before(fabric: str, entry_name: str, groups: "Groups", intents: "Mapp
 
 
 def _named_intent(intents: "dict[str, Intent]", file: str, name: str) -> "Intent":
-    """Return the intent of the fabric ``name``, with the others of the file; raises UsageError without that fabric."""
+    """Return the intent of the fabric ``name``, with the others of the file in it.
+
+    Raises UsageError if there is no such fabric.
+    """
     if name in intents:
         other_intents = tuple(intent for fabric, intent in intents.items() if fabric != name)
         return replace(intents[name], others=other_intents)
@@ -231,7 +242,10 @@ def _no_fabric(fabrics: Sequence[str], file: str, name: str) -> UsageError:
 
 
 def _with_as_built(intent: "Intent", name: str, data: bytes, beside: Beside | None) -> "Intent":
-    """Return the intent with the lengths of cables in the file that it names."""
+    """Return the intent with the lengths of cables in the file ``name``, which it names.
+
+    ``data`` are the bytes of the intent. Raises RefusedError if the file cannot be read or has errors.
+    """
     where = intent.where("cabling.as_built")
     if beside is None:
         message = f"`{name}` cannot be read: this intent is not a file"
@@ -249,14 +263,14 @@ def _with_as_built(intent: "Intent", name: str, data: bytes, beside: Beside | No
     return replace(intent, as_built=lengths, sha256=digest.hexdigest())
 
 
-def _without_echoes(diagnostics: Sequence[Diagnostic], more: Sequence[Diagnostic]) -> list[Diagnostic]:
-    """Return the diagnostics, and those of ``more`` that are at other places.
+def _without_echoes(diagnostics: Sequence[Diagnostic], later: Sequence[Diagnostic]) -> list[Diagnostic]:
+    """Return the diagnostics, and those of ``later`` that are at other places.
 
     One mistake is reported once, although YAML, a rule and a key's kind may all find it, or an alias repeats it.
     """
     # Reversed, because the last one with a key stays in a dictionary, and the first one at a place has to.
     by_place = {_place(diagnostic): diagnostic for diagnostic in reversed(diagnostics)}
-    for diagnostic in more:
+    for diagnostic in later:
         by_place.setdefault(_place(diagnostic), diagnostic)
     return list(by_place.values())
 
@@ -269,6 +283,10 @@ def _place(diagnostic: Diagnostic) -> tuple[int, int, str]:
 
 
 def _read(path: Path) -> bytes:
+    """Return the content of the intent file, up to one byte more than the limit.
+
+    Raises RefusedError if the file cannot be read.
+    """
     where = Where(str(path))
     try:
         with path.open("rb") as stream:
@@ -293,7 +311,7 @@ _EXAMPLE = "name an intent file, like intent/pod-32.yml"
 
 
 def _other_file(path: Path) -> str:
-    """Return a fix that names an existing file instead of ``path``."""
+    """Return a fix that names existing intent files in place of ``path``, which does not exist."""
     folders = [path.parent]
     if path.parent == Path():
         # Where `railweave init` puts them.
@@ -306,15 +324,15 @@ def _other_file(path: Path) -> str:
     # Reversed, because of two files with one name the first has to stay.
     by_name = {file.name: file for file in reversed(files)}
     # The name may also have been written without its suffix.
-    near = get_close_matches(path.name, by_name, 1) or get_close_matches(f"{path.name}.yml", by_name, 1)
-    if near:
-        return f"did you mean {by_name[near[0]]}?"
+    matches = get_close_matches(path.name, by_name, 1) or get_close_matches(f"{path.name}.yml", by_name, 1)
+    if matches:
+        return f"did you mean {by_name[matches[0]]}?"
     in_first_folder = [str(file) for file in files if file.parent == files[0].parent]
     return f"name an intent file: {', '.join(in_first_folder)}"
 
 
 def _file_within(path: Path) -> str:
-    """Return a fix that names the intent files in a folder."""
+    """Return a fix that names the intent files in the folder ``path``."""
     names = [file.name for file in _intents_in(path)]
     if not names:
         return _EXAMPLE
@@ -322,7 +340,7 @@ def _file_within(path: Path) -> str:
 
 
 def _intents_in(folder: Path) -> list[Path]:
-    """Return the intent files in a folder, at most ten."""
+    """Return the first ten intent files in a folder by name; none if it cannot be read."""
     try:
         # A link to nowhere is in its folder too.
         files = [path for path in folder.glob("[!.]*") if path.suffix in {".yml", ".yaml"} and path.exists()]

@@ -128,14 +128,14 @@ class Nics(Keys):
         return len(self.own_ports) < self.ports
 
     def with_own_ports(self, ports: tuple[int, ...]) -> "Nics":
-        """Return the NICs in a fabric that has these of their ports."""
+        """Return the NICs as a fabric has them that only the ports ``ports`` of each NIC are in."""
         copy = self.model_copy()
         copy._own_ports = ports
         return copy
 
     @property
     def ports_of_a_cage(self) -> int:
-        """Return how many ports share a cage; P-2 refuses a number of cages that does not divide them."""
+        """Return how many ports of a NIC share a cage. P-2 refuses a number of cages that does not divide the ports."""
         return max(1, self.ports // (self.cages or self.ports))
 
 
@@ -208,7 +208,7 @@ class TierIntent(Keys):
 
     @property
     def inline(self) -> InlineModel | None:
-        """Return the switch without a catalog entry, None if ``model`` names one."""
+        """Return the switch without a catalog entry; None if ``model`` names one of the catalog."""
         if self.model is not None:
             return None
         return InlineModel(self.ports or 0, self.speed_gbps or 0)
@@ -316,7 +316,7 @@ class Topology(Keys):
     @model_validator(mode="before")
     @classmethod
     def _spines_like_leaves(cls, value: Any) -> Any:
-        """Name the spines of a rail-only fabric and of one switch, which may have none."""
+        """Add the spines that a rail-only fabric or one of a single switch may leave out: they are like its leaves."""
         if not isinstance(value, dict) or "spine" in value:
             return value
         leaf = value.get("leaf")
@@ -332,7 +332,7 @@ class Topology(Keys):
         return value
 
     def named_tiers(self) -> tuple[tuple[str, TierIntent], ...]:
-        """Return the tiers that the file names, each with its path."""
+        """Return the tiers that the file names, each with its intent path."""
         tiers: list[tuple[str, TierIntent]] = [("topology.leaf", self.leaf)]
         may_omit_spine = self.shape is Shape.RAIL_ONLY or self.tiers == 1
         # A file that leaves its spines out has spines like its leaves (`_spines_like_leaves`).
@@ -345,7 +345,7 @@ class Topology(Keys):
 
     @property
     def asks_for_pods(self) -> bool:
-        """Tell whether it states anything about a third tier, so that its pool and AS numbers have to be valid."""
+        """Tell whether the file states anything about a third tier, whose pool and AS numbers then have to be valid."""
         return self.tiers == 3 or self.super_spine is not None or self.reserve.pods is not None
 
 
@@ -420,7 +420,7 @@ class Intent:
 
     @property
     def pools(self) -> Mapping[str, Pool]:
-        """Return the address pools in use by key, also those of a third tier that is only reserved."""
+        """Return the address pools in use by key, including that of a third tier which is only reserved."""
         addressing = self.policies.addressing
         pools = dict(addressing.pools)
         if self.topology.asks_for_pods and not addressing.unnumbered:
@@ -433,7 +433,7 @@ class Intent:
         return pools
 
     def where(self, path: str) -> Where:
-        """Return the place of ``path``, or of its nearest parent in the file."""
+        """Return the place of the value at ``path``, or of the nearest value around it that the file has."""
         while path:
             if path in self.places:
                 return self.places[path]

@@ -24,7 +24,7 @@ class Release(Kind):
     """A SONiC branch: year and month, as text or as the number that YAML makes of it, or ``master``."""
 
     def read(self, value: object) -> str:
-        """Return the branch as text; an unknown one is a warning (RW116)."""
+        """Return the branch as text. Text that is no branch is refused; an unknown branch is a warning (RW116)."""
         text = ""
         if isinstance(value, str | int) and not isinstance(value, bool):
             text = str(value)
@@ -45,7 +45,7 @@ class Speed(Kind):
     __slots__ = ()
 
     def read(self, value: object) -> int:
-        """Return the speed in Gb/s."""
+        """Return the speed in Gb/s. Anything but a speed is refused."""
         if not isinstance(value, str) or re.fullmatch(_SPEED, value) is None:
             fix = "write the Gb/s of one port, like 400G"
             number = re.fullmatch(r"([1-9][0-9]{0,5})\s*(?:g|G|[gG][bB].*)?", str(value))
@@ -65,7 +65,7 @@ class Ratio(Kind):
     __slots__ = ()
 
     def read(self, value: object) -> Fraction:
-        """Return the ratio as an exact fraction."""
+        """Return the ratio as an exact fraction. Anything but a ratio from 1:8 to 64:1 is refused."""
         match = _RATIO.fullmatch(value) if isinstance(value, str) else None
         if match is None:
             fix = 'write downlink to uplink bandwidth, like "1:1" or "1.5:1"'
@@ -74,7 +74,8 @@ class Ratio(Kind):
             refuse("RW015", f"{shown(value)} is not a ratio", fix + self.or_auto)
         down = Fraction(match["down"])
         up = Fraction(match["up"])
-        if not up or not Fraction(1, 8) <= down / up <= 64:
+        is_in_range = up > 0 and Fraction(1, 8) <= down / up <= 64
+        if not is_in_range:
             refuse("RW013", f"{shown(value)} is out of range", f'write a ratio from "1:8" to "64:1"{self.or_auto}')
         return down / up
 
@@ -90,7 +91,7 @@ class Prefix(Kind):
     optional: bool = False
 
     def read(self, value: object) -> Pool | None:
-        """Return the prefix as a pool of addresses, None for ``none``."""
+        """Return the prefix as a pool of addresses; None for ``none``. Anything else is refused."""
         if self.optional and value == NO_POOL:
             return None
         try:
@@ -121,7 +122,7 @@ class Ipv6Prefix(Kind):
     __slots__ = ()
 
     def read(self, value: object) -> Ipv6Pool:
-        """Return the prefix as a pool of addresses."""
+        """Return the prefix as a pool of addresses. Anything but a prefix of at most 64 bits is refused."""
         try:
             is_prefix = re.fullmatch(_IPV6_PREFIX, str(value)) is not None
             interface = ipaddress.IPv6Interface(value if is_prefix else "")
