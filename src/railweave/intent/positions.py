@@ -42,12 +42,13 @@ _LINE_BREAK = re.compile("\r\n|[\n\r\x85\u2028\u2029]")
 
 @dataclass(frozen=True, slots=True)
 class Document:
-    """A document that could be read. ``places`` and ``keys`` are the places of values and of their keys by path;
-    ``diagnostics`` are errors in the YAML that left the rest readable."""
+    """A document that could be read."""
 
     value: dict[str, Value] = field(repr=False)
+    # The places of values, and those of their keys, by path.
     places: Mapping[str, Where] = field(repr=False)
     keys: Mapping[str, Where] = field(repr=False)
+    # Errors in the YAML that left the rest readable.
     diagnostics: tuple[Diagnostic, ...]
 
 
@@ -65,7 +66,10 @@ def plain_value(text: str) -> str | bool | int | None:
 
 
 def decode(data: bytes, file: str) -> str:
-    """Return the text of a file without its byte order mark; raises RefusedError if it is not UTF-8."""
+    """Return the text of ``data``, the bytes of ``file``, without a byte order mark.
+
+    Raises RefusedError if they are not UTF-8, or more than ``MAX_BYTES``.
+    """
     if len(data) > MAX_BYTES:
         _refuse("RW007", f"the file is larger than {MAX_BYTES >> 20} MiB", Where(file), "give the intent file itself")
     try:
@@ -74,7 +78,7 @@ def decode(data: bytes, file: str) -> str:
         valid = data[: exc.start]
         line = valid.count(b"\n") + 1
         line_start = valid.rfind(b"\n") + 1
-        # In characters, not in bytes.
+        # Columns are counted in characters, not in bytes.
         column = len(valid[line_start:].decode("utf-8-sig", "replace")) + 1
         message = f"byte 0x{data[exc.start]:02x} is not UTF-8 text"
         return _refuse("RW002", message, Where(file, line, column), "save the file as UTF-8")
@@ -85,8 +89,9 @@ def read_checked(
 ) -> Document:
     """Return the document in a file of the user that is not an intent.
 
-    ``faults`` yields what is wrong in the document, given it and the name of the file. ``named`` and ``begins`` are as
-    in `read_document`. Raises RefusedError with everything that is wrong, RailweaveError if the file cannot be read.
+    ``faults`` is called with the document and the name of the file, and returns the errors in it. ``named`` and
+    ``begins`` are as in `read_document`. Raises RefusedError with all errors, and RailweaveError if the file cannot be
+    read.
     """
     try:
         data = path.read_bytes()
@@ -100,9 +105,9 @@ def read_checked(
 
 
 def read_document(text: str, file: str, named: str = "intent", begins: str = "fabric: NAME") -> Document:
-    """Return the document in ``text``; raises RefusedError if it cannot be read.
+    """Return the document in ``text``, which was read from ``file``. Raises RefusedError if it cannot be read.
 
-    Messages call it ``named``; the fix of an empty one is to begin with ``begins``.
+    ``named`` is what messages call the document, ``begins`` the line with which it begins.
     """
     _refuse_control_characters(text, file)
     reader = _Reader(file)
@@ -116,6 +121,7 @@ def read_document(text: str, file: str, named: str = "intent", begins: str = "fa
 
 
 def _refuse_control_characters(text: str, file: str) -> None:
+    """Raise RefusedError if ``text`` has a character that YAML does not allow."""
     match = _CONTROL.search(text)
     if match is None:
         return
@@ -172,7 +178,7 @@ class _Reader:
         self._entries_of: dict[_Node, _Entries] = {}
 
     def read(self, text: str) -> _Node | None:
-        """Return the document, None for an empty file; raises RefusedError if reading cannot continue."""
+        """Return the root of the document; None if it is empty. Raises RefusedError if reading cannot continue."""
         root = None
         try:
             events = iter(yaml.parse(text, Loader=_LOADER))
@@ -188,7 +194,7 @@ class _Reader:
         return root
 
     def _node(self, event: Any, events: Iterator[Any]) -> _Node:
-        """Return the node that begins with ``event``; those of its children are taken from ``events``."""
+        """Return the node that begins with ``event``; the events of its children are taken from ``events``."""
         node = _Node(event)
         if isinstance(event, yaml.AliasEvent):
             self._resolve(node)
@@ -208,7 +214,7 @@ class _Reader:
         return node
 
     def _resolve(self, node: _Node) -> None:
-        """Set the target of an alias; an alias without one is reported, and stays its own target."""
+        """Set the target of an alias. An alias without a target is reported, and stays its own target."""
         event = node.event
         # Looked up first: a collection that is still open hides an earlier anchor of the same name.
         if any(collection.event.anchor == event.anchor for collection in self._open):
@@ -247,6 +253,7 @@ class _Reader:
             self.stop("RW006", message, node.event, "use fewer aliases of aliases")
 
     def _refuse_tag(self, event: Any) -> None:
+        """Report a value with a tag, such as ``!!binary``."""
         if event.tag is not None:
             tag = event.tag.replace("tag:yaml.org,2002:", "!!")
             refused = "binary values" if tag == "!!binary" else "YAML tags"
@@ -254,7 +261,7 @@ class _Reader:
             self.report("RW005", f"{refused} are not read (`{tag}`)", event, fix)
 
     def mapping(self, node: _Node, path: str) -> dict[str, Value]:
-        """Return a mapping as values; ``path`` is the mapping's."""
+        """Return the values of a mapping by key, and record their places; ``path`` is that of the mapping."""
         result: dict[str, Value] = {}
         for key, entry in self._entries(node, path).items():
             value_path = child(path, key)
@@ -263,7 +270,7 @@ class _Reader:
         return result
 
     def _value(self, node: _Node, path: str, key_event: Any = None) -> Value:
-        """Return a value and record its place; ``key_event`` is its key's, None for the item of a list."""
+        """Return a value and record its place; ``key_event`` is the event of its key, None for an item of a list."""
         event = node.target.event
         if isinstance(event, _LEAF):
             return self._leaf(node, path, key_event)
@@ -276,19 +283,22 @@ class _Reader:
     def _leaf(self, node: _Node, path: str, key_event: Any) -> Value:
         """Return a scalar and record its place; None for an alias without a target, which was reported."""
         event = node.target.event
+        is_plain = _is_plain(event)
         value: Value = getattr(event, "value", None)
-        if _is_plain(event):
+        if is_plain:
             value = plain_value(event.value)
         place_event = node.event
-        # A key without a value is reported at the key.
-        if key_event is not None and value is None and not isinstance(place_event, yaml.AliasEvent):
+        lacks_value = value is None and not isinstance(node.event, yaml.AliasEvent)
+        if lacks_value and key_event is not None:
+            # A key without a value is reported at the key.
             place_event = key_event
         self.places[path] = self._where(place_event, path)
-        if isinstance(value, str) and _is_plain(event) and _BASE_60.fullmatch(value):
+        if is_plain and isinstance(value, str) and _BASE_60.fullmatch(value):
             self._report_base_60(value, path)
         return value
 
     def _report_base_60(self, value: str, path: str) -> None:
+        """Report a value that some YAML readers take for a number of base 60, such as ``1:30``."""
         shown_value = f"`{value}`"
         quoted = f'"{value}"'
         if path.startswith("overrides"):
@@ -299,7 +309,7 @@ class _Reader:
         self.diagnostics.append(error("RW015", message, self.places[path], fix=f"write {quoted} in quotes"))
 
     def _entries(self, node: _Node, path: str) -> _Entries:
-        """Return the entries of a mapping; the first of two equal keys counts, and written ones before merged ones."""
+        """Return the entries of a mapping. Of equal keys the first counts, and a written one before a merged one."""
         # Aliases and merges use a mapping several times; its errors are reported once.
         if node in self._entries_of:
             return self._entries_of[node]
@@ -325,13 +335,14 @@ class _Reader:
         return entries
 
     def _report_key(self, text: str | None, event: Any) -> None:
-        """Report a key that is empty, or not a scalar (None)."""
+        """Report a key without text; ``text`` is None for a key that is not a scalar."""
         message = "expected a key, got a list or mapping"
         if text == "":
             message = "a key is missing before the `:`"
         self.report("RW012", message, event, "write the key as plain text; put a template's `{{ … }}` in quotes")
 
     def _report_duplicate(self, text: str, event: Any, first: Any, path: str) -> None:
+        """Report a key that the mapping at ``path`` has already; ``first`` is the event of the first one."""
         # The key of a row in overrides may be a secret.
         shown = shown_key(path.rpartition(".")[2], text)
         message = f"key `{shown}` is duplicated in this mapping"
@@ -339,7 +350,7 @@ class _Reader:
         self.report("RW004", message, event, fix)
 
     def _merge(self, entries: _Entries, merge: _MappingEntry, path: str) -> None:
-        """Add the entries of a mapping, or list of mappings, after ``<<`` (https://yaml.org/type/merge.html)."""
+        """Add the entries of the mapping, or list of mappings, after ``<<`` (https://yaml.org/type/merge.html)."""
         merged_nodes = [merge.value]
         if isinstance(merge.value.target.event, yaml.SequenceStartEvent):
             merged_nodes = merge.value.target.children
@@ -353,11 +364,11 @@ class _Reader:
                 self.report("RW012", "`<<` merges mappings only", merge.key_event, fix)
 
     def report(self, code: str, message: str, event: Any, fix: str) -> None:
-        """Record an error at an event."""
+        """Record an error at the place of an event."""
         self.diagnostics.append(error(code, message, self._where(event), fix=fix))
 
     def stop(self, code: str, message: str, event: Any, fix: str) -> Never:
-        """Refuse the document with an error at an event."""
+        """Raise RefusedError with all errors so far and one at the place of an event."""
         self.report(code, message, event, fix)
         raise RefusedError(self.diagnostics)
 
@@ -369,4 +380,5 @@ _LEAF = (yaml.ScalarEvent, yaml.AliasEvent)
 
 
 def _is_plain(event: Any) -> bool:
+    """Tell whether an event is a scalar without quotes."""
     return isinstance(event, yaml.ScalarEvent) and event.implicit[0]

@@ -42,10 +42,12 @@ class _PresetClass:
 
 @dataclass(frozen=True, slots=True)
 class _EcnStep:
-    """Thresholds for ports from a speed on: the least and the most bytes of a queue, and percent."""
+    """Thresholds for ports from a speed on."""
 
     from_gbps: int
+    # Queue depths: where marking begins, and from which every packet is marked.
     bytes: tuple[int, int]
+    # Percent of packets that are marked just below the second depth.
     probability: int
 
 

@@ -28,9 +28,10 @@ class Meters(Kind):
     most_m: int = 1000
 
     def read(self, value: object) -> int:
-        """Return the length in millimeters."""
+        """Return the length in millimeters. A value that is not a length or out of range is refused."""
         text = str(value)
-        if isinstance(value, bool) or not isinstance(value, int | float | str) or _METERS.fullmatch(text) is None:
+        is_number_or_text = isinstance(value, int | float | str) and not isinstance(value, bool)
+        if not is_number_or_text or _METERS.fullmatch(text) is None:
             refuse("RW015", f"{shown(value)} is not a length", f"write meters without a unit, like 0.6{self.or_auto}")
         # By digits: most decimals have no exact float.
         whole, _, decimals = text.partition(".")
@@ -61,13 +62,14 @@ class Names(Kind):
         return tuple(map(self._name, value))
 
     def _name(self, value: object) -> str:
+        """Return one name or range as it is written; anything else is refused."""
         fix = f"write {self.what} or a range of them, like `{self.example}`"
         if isinstance(value, int) and not isinstance(value, bool):
             refuse("RW012", f"{shown(value)} is not text", f'write "{value}" in quotes')
         if not isinstance(value, str) or re.fullmatch(self.pattern, value) is None:
             refuse("RW015", f"{shown(value)} is not {self.what}", fix)
-        match = RANGE.fullmatch(value)
-        if match is not None and int(match["last"]) - int(match["first"]) >= _MOST_OF_A_RANGE:
+        name_range = RANGE.fullmatch(value)
+        if name_range is not None and int(name_range["last"]) - int(name_range["first"]) >= _MOST_OF_A_RANGE:
             refuse("RW013", f"{shown(value)} has more than {_MOST_OF_A_RANGE:,} names", "write a smaller range")
         return value
 

@@ -26,7 +26,10 @@ def file_of(path: Path) -> Path:
 
 
 def reference(file: Path, name: str) -> Path:
-    """Return the path of ``file`` with the fabric ``name``, in place of another that it may name."""
+    """Return the path of ``file`` that names the fabric ``name``; another fabric that ``file`` names is replaced.
+
+    Returns ``file`` itself if ``name`` is empty.
+    """
     if not name:
         return file
     return Path(f"{file_of(file)}#{name}")

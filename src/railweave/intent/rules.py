@@ -18,7 +18,7 @@ _TIERS = ("leaf", "spine", "super_spine")
 
 
 def rule_diagnostics(document: Document, file: str) -> list[Diagnostic]:
-    """Return the breaches of all rules between keys."""
+    """Return the errors for breaches of all rules between keys."""
     rules = (_values_written, _gpus_stated, _tier_models, _class_roles, _rows_apart, _one_length)
     diagnostics: list[Diagnostic] = []
     for rule in rules:
@@ -27,7 +27,7 @@ def rule_diagnostics(document: Document, file: str) -> list[Diagnostic]:
 
 
 def _values_written(document: Document, file: str) -> Iterator[Diagnostic]:
-    """Yield an error for every key and list item without a value; ``~`` and ``null`` are text."""
+    """Yield an error for every key and list item without a value. ``~`` and ``null`` are text, so values."""
     for path in _empty_paths(document.value, ""):
         yield error(
             "RW012",
@@ -38,6 +38,7 @@ def _values_written(document: Document, file: str) -> Iterator[Diagnostic]:
 
 
 def _empty_paths(value: Value, path: str) -> Iterator[str]:
+    """Yield the paths of the values in ``value`` that are missing; ``path`` is its own."""
     if value is None:
         yield path
     elif isinstance(value, dict):
@@ -49,7 +50,7 @@ def _empty_paths(value: Value, path: str) -> Iterator[str]:
 
 
 def _items(value: Value) -> list[Value]:
-    """Return the items of a list; another value in its place is reported by its own kind."""
+    """Return the items of a list; none for any other value, which is reported when the keys are validated."""
     return value if isinstance(value, list) else []
 
 
@@ -96,7 +97,10 @@ def _tier_model(document: Document, path: str, tier: Mapping[str, Value], file: 
 
 
 def _missing_in_tier(inline_keys: Sequence[str]) -> tuple[str, str]:
-    """Return the missing key of a tier without a model, and the fix; it has ``inline_keys``, at most one."""
+    """Return the missing key of a tier without a model, and the fix.
+
+    ``inline_keys`` are those of ``ports`` and ``speed`` that the tier has: one of them or none.
+    """
     if not inline_keys:
         return "model", "add `model`: a switch of the catalog; or `ports` and `speed` for sizing without one"
     missing = "ports" if "speed" in inline_keys else "speed"
@@ -104,7 +108,7 @@ def _missing_in_tier(inline_keys: Sequence[str]) -> tuple[str, str]:
 
 
 def _class_roles(document: Document, file: str) -> Iterator[Diagnostic]:
-    """Yield an error for every class that names no role and whose name tells none."""
+    """Yield an error for every traffic class that names no role and whose name does not imply one."""
     for index, entry in enumerate(_items(document.value.get("traffic_classes"))):
         if not isinstance(entry, dict) or entry.get("role", "auto") != "auto":
             continue
@@ -120,7 +124,7 @@ def _class_roles(document: Document, file: str) -> Iterator[Diagnostic]:
 
 
 def _rows_apart(document: Document, file: str) -> Iterator[Diagnostic]:
-    """Yield an error for every row of racks after the first that does not say how far it is from the one before."""
+    """Yield an error for every row of racks but the first that does not state its distance from the row before."""
     racks = document.value.get("racks")
     if not isinstance(racks, dict):
         return
@@ -137,7 +141,7 @@ def _rows_apart(document: Document, file: str) -> Iterator[Diagnostic]:
 
 
 def _one_length(document: Document, file: str) -> Iterator[Diagnostic]:
-    """Yield an error for every length of a whole tier in an intent with racks, which give each cable its own."""
+    """Yield an error for every length of all cables of a level if there are racks, which give each cable its own."""
     cabling = document.value.get("cabling")
     if "racks" not in document.value or not isinstance(cabling, dict):
         return

@@ -279,17 +279,16 @@ class HostsKeys(Keys):
     )
 
     def policy(self, addressing: Addressing) -> HostPolicy:
-        """Return the settings of nodes with addresses of these pools."""
+        """Return the settings of nodes whose addresses are from the pools of ``addressing``."""
         rdma_family = self.rdma_family
         if rdma_family is None:
             rdma_family = AddressFamily.IPV6 if addressing.hosts is None else AddressFamily.IPV4
-        queue_pairs = self.qps_per_connection
         return HostPolicy(
             vendor=self.vendor,
             manage=self.manage,
             network=self.network,
             frontend=self.frontend,
-            queue_pairs=queue_pairs,
+            queue_pairs=self.qps_per_connection,
             rdma_family=rdma_family,
         )
 
@@ -338,7 +337,7 @@ class IntentKeys(Keys):
     )
 
     def classes(self) -> tuple[TrafficClass, ...]:
-        """Return the classes that the intent lists, else those of its preset, else the default ones."""
+        """Return the traffic classes that the intent lists, or those of its preset, or else the default ones."""
         if self.preset and "traffic_classes" not in self.model_fields_set:
             return preset_classes(self.preset)
         return tuple(entry.policy() for entry in self.traffic_classes)
@@ -370,7 +369,7 @@ class IntentKeys(Keys):
         )
 
     def intent(self, places: Mapping[str, Where], file: str, sha256: str) -> Intent:
-        """Return the intent; ``places`` and ``sha256`` are those of the file with these keys."""
+        """Return the intent with these keys; ``places`` and ``sha256`` are those of ``file``, which has them."""
         policies = self.policies()
         return Intent(
             fabric=self.fabric,

@@ -46,7 +46,7 @@ _EXPLANATIONS = {
 
 
 def syntax_diagnostic(problem: Any, text: str, file: str) -> Diagnostic:
-    """Return a parser's exception about ``text`` as a diagnostic."""
+    """Return the error for ``problem``, the exception of a YAML parser about ``text``, which was read from ``file``."""
     # The context is the collection or scalar in which the error is; its mark is where that begins.
     context_mark = getattr(problem, "context_mark", None)
     mark = getattr(problem, "problem_mark", None) or context_mark
@@ -68,7 +68,10 @@ def syntax_diagnostic(problem: Any, text: str, file: str) -> Diagnostic:
 
 
 def _explanation(context: str, problem: str, line: str, column: int) -> _Explanation:
-    """Return what a parser's words mean for an error in ``line``, at ``column`` from 0."""
+    """Return what a parser's words ``context`` and ``problem`` mean for an error in ``line``.
+
+    ``column`` is counted from 0.
+    """
     indentation = line[: len(line) - len(line.lstrip())]
     if "\t" in indentation:
         return _Explanation("a tab cannot indent YAML", "indent with spaces")

@@ -46,10 +46,11 @@ class Polling(Kind):
         return GROUP_OF[self.group]
 
     def read(self, value: object) -> CounterSetting:
-        """Return the setting."""
+        """Return the setting. Any other value, and an interval out of range, is refused."""
         if value in [state.value for state in CounterState]:
             return CounterSetting(CounterState(value))
         group = self._group
+        # A truth value is an int in Python. A group without an interval of its own takes words only.
         if isinstance(value, bool) or not isinstance(value, int) or not group.poll_ms:
             refuse("RW014", f"{shown(value)} is not a valid polling", self._fix(value))
         if not group.least_ms <= value <= group.most_ms:
@@ -58,6 +59,7 @@ class Polling(Kind):
         return CounterSetting(CounterState.ENABLE, value)
 
     def _fix(self, value: object) -> str:
+        """Return how to correct ``value``: the word that it probably means, or all that may be written."""
         if value is True or value == "on":
             return "write `enable`"
         if value is False or value == "off":
@@ -132,7 +134,7 @@ class GnmiKeys(Keys):
     key: KeyFile = unset("file on the switch: key of the server")
 
     def policy(self) -> GnmiPolicy | None:
-        """Return the keys as a frozen value, None if none is stated."""
+        """Return the keys as a frozen value; None if no key is stated."""
         stated_keys = {name: value for name, value in dict(self).items() if value is not None}
         if not stated_keys:
             return None
@@ -148,7 +150,7 @@ class NicCounterKeys(Keys):
     )
 
     def policy(self) -> NicCounterPolicy | None:
-        """Return the keys as a frozen value, None without a folder."""
+        """Return the keys as a frozen value; None if no folder is stated."""
         if self.directory is None:
             return None
         return NicCounterPolicy(self.directory, self.infiniband_hw_counters)

@@ -30,7 +30,7 @@ _NO_TEXT = f"{HIDDEN} is not text, and CONFIG_DB fields are text"
 
 
 def place_of(places: Mapping[str, Where], path: str, file: str) -> Where:
-    """Return the place of ``path`` or of its nearest parent in the file, still naming ``path``."""
+    """Return the place of ``path``, or of its nearest parent in the file; the place names ``path`` in any case."""
     nearest_path = path
     while nearest_path:
         if nearest_path in places:
@@ -41,7 +41,10 @@ def place_of(places: Mapping[str, Where], path: str, file: str) -> Where:
 
 
 def diagnostics_of(invalid: ValidationError, document: Document, file: str) -> list[Diagnostic]:
-    """Return one diagnostic for each of pydantic's errors; a mistyped key is not reported as missing as well."""
+    """Return one diagnostic for each of pydantic's errors.
+
+    A key that was probably mistyped is reported as unknown, and not as missing as well.
+    """
     details: list[dict[str, Any]] = list(map(dict, invalid.errors(include_url=False)))
     # The paths of the keys that were probably meant by unknown ones.
     mistyped_paths = set()
@@ -61,7 +64,7 @@ def diagnostics_of(invalid: ValidationError, document: Document, file: str) -> l
 
 
 def _likely_key(parts: Sequence[Part]) -> str | None:
-    """Return the key that was most probably meant by an unknown one."""
+    """Return the key that was most probably meant by the unknown one at the path ``parts``; None if none is like it."""
     model = _model_at(parts[:-1])
     if model is None:
         return None
@@ -69,7 +72,7 @@ def _likely_key(parts: Sequence[Part]) -> str | None:
 
 
 def _diagnostic(detail: dict[str, Any], document: Document, file: str) -> Diagnostic:
-    """Return an error of pydantic, as ``ValidationError.errors`` has it, with secrets hidden."""
+    """Return the diagnostic for an error of pydantic, as ``ValidationError.errors`` has it, with secrets hidden."""
     parts: tuple[Part, ...] = detail["loc"]
     full_path = path_text(parts)
     path = _shown_path(parts)
@@ -100,7 +103,7 @@ def _diagnostic(detail: dict[str, Any], document: Document, file: str) -> Diagno
 
 
 def _expected(error_type: str, parts: Sequence[Part], value: object) -> tuple[str, str]:
-    """Return the collection that belongs in the place of a value, and how to write it."""
+    """Return the collection that belongs in the place of ``value``, and the fix that says how to write it."""
     if error_type == "tuple_type":
         return "list", "begin each item with `- `"
     if parts[-1] == "nics" and isinstance(value, list):
@@ -109,7 +112,7 @@ def _expected(error_type: str, parts: Sequence[Part], value: object) -> tuple[st
 
 
 def _shown_path(parts: Sequence[Part]) -> str:
-    """Return the text of a path with secrets hidden: some keys of CONFIG_DB rows are secrets."""
+    """Return the text of a path with secrets hidden, since some keys of CONFIG_DB rows are secrets."""
     if len(parts) <= _KEY or parts[0] != _OVERRIDES:
         return path_text(parts)
     table = str(parts[_TABLE])
@@ -118,7 +121,7 @@ def _shown_path(parts: Sequence[Part]) -> str:
 
 
 def _holds_secret(parts: Sequence[Part]) -> bool:
-    """Tell whether the value at a path is a secret: a field of an override that is one by its table and name."""
+    """Tell whether the value at a path is a field of an override that is a secret, by its table and its name."""
     if len(parts) <= _FIELD or parts[0] != _OVERRIDES:
         return False
     return is_secret(str(parts[_TABLE]), str(parts[_FIELD]))
@@ -142,6 +145,7 @@ def _unknown_key(parts: Sequence[Part], where: Where) -> Diagnostic:
 
 
 def _missing_key(parts: Sequence[Part], where: Where) -> Diagnostic:
+    """Return the error for a missing key; the fix has its description."""
     key = str(parts[-1])
     model = _model_at(parts[:-1])
     field = _keys_of(model).get(key) if model else None
@@ -165,7 +169,7 @@ def _keys_of(model: type[BaseModel]) -> dict[str, FieldInfo]:
 
 
 def _model_at(parts: Sequence[Part]) -> type[BaseModel] | None:
-    """Return the section of keys at a path, None if there is none."""
+    """Return the section of keys at the path ``parts``; None if there is no section."""
     model: type[BaseModel] = IntentKeys
     for part in parts:
         # The model of a list is that of its items already.
@@ -182,7 +186,7 @@ def _model_at(parts: Sequence[Part]) -> type[BaseModel] | None:
 
 
 def _model_in(annotation: Any) -> type[BaseModel] | None:
-    """Return the mapping of keys within ``list[...]`` or ``... | None``."""
+    """Return the section of keys that a type is or has in it, as in ``list[...]`` or ``... | None``; else None."""
     if isinstance(annotation, type) and get_origin(annotation) is None and issubclass(annotation, BaseModel):
         return annotation
     for inner in get_args(annotation):
@@ -193,7 +197,10 @@ def _model_in(annotation: Any) -> type[BaseModel] | None:
 
 
 def _sections_with(key: str, model: type[BaseModel], path: str) -> Iterator[str]:
-    """Yield the paths of all sections that have a key, list items without their number."""
+    """Yield the paths of all sections in ``model`` that have the key ``key``; ``path`` is that of ``model`` itself.
+
+    The paths of list items are without their numbers.
+    """
     keys = _keys_of(model)
     if key in keys:
         yield path
