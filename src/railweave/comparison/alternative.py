@@ -37,7 +37,7 @@ class Alternative(NamedTuple):
 
     @property
     def total(self) -> Decimal | None:
-        """Return what the parts with a price cost, None without prices."""
+        """Return what the parts with a price cost; None without prices."""
         if self.bill is None:
             return None
         return self.bill.total
@@ -50,28 +50,30 @@ class Comparison(NamedTuple):
 
 
 class Figure(NamedTuple):
-    """A row of the comparison: what is compared, and its value for every design, empty where it is not known."""
+    """A row of the comparison: what is compared, and its value for every design, empty if it is not known."""
 
     name: str
     values: tuple[str, ...]
 
     @property
     def differs(self) -> bool:
-        """Return whether the designs differ in it."""
+        """Tell whether the designs differ in the figure."""
         return len(set(self.values)) > 1
 
 
 def worst_single(fabric: Fabric) -> FailureClass | None:
-    """Return the class of single failures that costs most."""
+    """Return the class of single failures that costs most; None in a fabric without any link."""
     return next(iter(single_failures(fabric)), None)
 
 
 def figures(comparison: Comparison, *, by_part: bool = True) -> tuple[Figure, ...]:
-    """Return the figures of all designs, row by row; rows that are empty for every design are left out. ``by_part``
-    counts the pieces of each part below those of its kind."""
-    columns = [dict(_figures(design, by_part)) for design in comparison.alternatives]
+    """Return the figures of all designs, row by row. Rows that are empty for every design are left out.
+
+    With ``by_part`` the pieces of each part have a row below those of its kind.
+    """
+    columns = [dict(_figures(design, by_part=by_part)) for design in comparison.alternatives]
     rows = []
-    for name in in_order(list(map(list, columns))):
+    for name in in_order([list(column) for column in columns]):
         values = tuple(column.get(name, "") for column in columns)
         if any(values):
             rows.append(Figure(name, values))
@@ -81,7 +83,7 @@ def figures(comparison: Comparison, *, by_part: bool = True) -> tuple[Figure, ..
 def in_order(columns: Iterable[Sequence[str]]) -> list[str]:
     """Return the names of all columns, each once.
 
-    A name that only a later column has comes before the next name that it shares with earlier columns.
+    A name that only a later column has comes before the next name of this column that earlier columns have too.
     """
     names: list[str] = []
     for column in columns:
@@ -95,8 +97,8 @@ def in_order(columns: Iterable[Sequence[str]]) -> list[str]:
     return names
 
 
-def _figures(design: Alternative, by_part: bool) -> Iterator[tuple[str, str]]:
-    """Yield name and text of each figure of a design."""
+def _figures(design: Alternative, *, by_part: bool) -> Iterator[tuple[str, str]]:
+    """Yield the name and the text of each figure of a design."""
     sizing = design.sizing
     links = sizing.links
     yield "GPUs", f"{sizing.gpus:,}"
@@ -114,15 +116,16 @@ def _figures(design: Alternative, by_part: bool) -> Iterator[tuple[str, str]]:
         yield "with a spine lost", ratio_text(sizing.oversubscription.after_spine_loss)
     yield "links to nodes", f"{links.host_leaf:,}"
     yield "links between switches", f"{links.leaf_spine + links.spine_super_spine:,}"
-    yield from _parts(design.bill, by_part)
+    yield from _part_figures(design.bill, by_part=by_part)
     yield "max. nodes without recabling", f"{sizing.limits.nodes:,} ({sizing.limits.first.replace('_', ' ')})"
-    yield from _worst(design)
-    yield from _cost(design)
+    yield from _failure_figures(design)
+    yield from _cost_figures(design)
     for guideline in design.guidelines:
         yield guideline.name, _mark(guideline) + guideline.value
 
 
 def _mark(guideline: Guideline) -> str:
+    """Return the mark for whether a design keeps to a guideline; empty for one that is not judged."""
     if guideline.met is None:
         return ""
     if guideline.met:
@@ -139,8 +142,11 @@ _KIND_NAMES = {
 }
 
 
-def _parts(bill: Bill | None, by_part: bool) -> Iterator[tuple[str, str]]:
-    """Yield the pieces of each kind of parts, with ``by_part`` also of each part, then what switches need in all."""
+def _part_figures(bill: Bill | None, *, by_part: bool) -> Iterator[tuple[str, str]]:
+    """Yield the pieces of each kind of parts, then the space and power of all switches. Yields nothing without a bill.
+
+    With ``by_part`` the pieces of each part follow those of its kind.
+    """
     if bill is None:
         return
     for kind, name in _KIND_NAMES.items():
@@ -156,7 +162,7 @@ def _parts(bill: Bill | None, by_part: bool) -> Iterator[tuple[str, str]]:
 
 
 def pieces(bill: Bill, kind: PartKind) -> dict[str, int]:
-    """Return how many pieces of each part of a kind there are, of all lengths and without spares."""
+    """Return how many pieces of each part of a kind there are, of all lengths together and without spares."""
     quantities: dict[str, int] = {}
     for line in bill.lines:
         if line.kind is kind:
@@ -165,7 +171,10 @@ def pieces(bill: Bill, kind: PartKind) -> dict[str, int]:
 
 
 def _stated(total: int | None, missing: tuple[str, ...]) -> str:
-    """Return a total, with the number of parts for which no source states the value."""
+    """Return a total as text, with the number of ``missing`` parts for which no source states the value.
+
+    The text is empty if there is no total.
+    """
     if total is None:
         return ""
     text = f"{total:,}"
@@ -174,7 +183,8 @@ def _stated(total: int | None, missing: tuple[str, ...]) -> str:
     return text
 
 
-def _worst(design: Alternative) -> Iterator[tuple[str, str]]:
+def _failure_figures(design: Alternative) -> Iterator[tuple[str, str]]:
+    """Yield the worst single failure of a design, and what it leaves. Yields nothing if it is not known."""
     worst = design.worst
     if worst is None:
         return
@@ -188,7 +198,8 @@ def _worst(design: Alternative) -> Iterator[tuple[str, str]]:
     yield "  uplinks left", percent_text(cost.uplink_percent)
 
 
-def _cost(design: Alternative) -> Iterator[tuple[str, str]]:
+def _cost_figures(design: Alternative) -> Iterator[tuple[str, str]]:
+    """Yield what a design costs to buy, and over the years if they are stated. Yields nothing without prices."""
     bill = design.bill
     costs = design.ownership
     if bill is None or costs is None:
@@ -201,8 +212,9 @@ def _cost(design: Alternative) -> Iterator[tuple[str, str]]:
     if costs.years is None:
         return
     span = costs.span
-    yield f"{POWER}, {span}", _money(costs.power, currency) + _without(bill.space.no_power, costs.power)
-    yield f"{RACK_SPACE}, {span}", _money(costs.rack_space, currency) + _without(bill.space.no_units, costs.rack_space)
+    space = bill.space
+    yield f"{POWER}, {span}", _money(costs.power, currency) + _without(space.no_power, costs.power)
+    yield f"{RACK_SPACE}, {span}", _money(costs.rack_space, currency) + _without(space.no_units, costs.rack_space)
     # These two are never added: one is paid to suppliers, the other is work that is not done.
     yield f"network as far as stated, {span}", _money(costs.network, currency)
     yield f"{WAITING}, {span}", _money(costs.waiting, currency)
@@ -215,6 +227,7 @@ def _money(price: Decimal | None, currency: str) -> str:
 
 
 def _without(missing: tuple[str, ...], price: Decimal | None) -> str:
+    """Return what follows a price to which ``missing`` parts do not add; empty if there is no price or no such part."""
     if price is None or not missing:
         return ""
     return f" without {counted(len(missing), 'part')}"

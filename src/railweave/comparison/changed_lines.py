@@ -13,12 +13,12 @@ _WIDE = 1_000_000
 
 
 def changed_lines(before: Mapping[str, Any], after: Mapping[str, Any]) -> tuple[str, ...]:
-    """Return the lines that turn one intent into another; what is to be left out is named in comments."""
-    return tuple(_lines(before, after))
+    """Return the lines that turn one intent into another. Keys to leave out are named in comments."""
+    return tuple(_changed_sections(before, after))
 
 
 def changed_keys(before: Mapping[str, Any], after: Mapping[str, Any]) -> int:
-    """Return how many keys of the sections of an intent differ, without the time that writing their lines takes."""
+    """Return how many keys of the sections of two intents differ. This is faster than writing their lines."""
     changed = 0
     for key in before.keys() | after.keys():
         old_section = before.get(key)
@@ -31,54 +31,57 @@ def changed_keys(before: Mapping[str, Any], after: Mapping[str, Any]) -> int:
     return changed
 
 
-def _lines(before: Mapping[str, Any], after: Mapping[str, Any]) -> Iterator[str]:
-    """Yield the sections that differ, then those to leave out. Sections that only ``after`` has are not written."""
+def _changed_sections(before: Mapping[str, Any], after: Mapping[str, Any]) -> Iterator[str]:
+    """Yield the lines of the sections that differ, then a comment with those to leave out.
+
+    Sections that only ``after`` has are not written.
+    """
     for key, value in after.items():
         if key not in before or before[key] == value:
             continue
         yield f"{key}:"
         if isinstance(value, list):
             for item in value:
-                yield from _item(item)
+                yield from _item_lines(item)
         else:
-            yield from _section(before[key], value)
+            yield from _changed_keys_of_section(before[key], value)
     removed = [key for key in before if key not in after]
     if removed:
         yield f"# leave out: {', '.join(removed)}"
 
 
-def _item(item: Mapping[str, Any]) -> Iterator[str]:
-    """Yield a mapping of a list, which is replaced as a whole."""
+def _item_lines(item: Mapping[str, Any]) -> Iterator[str]:
+    """Yield the lines of one item of a list. The list is replaced as a whole."""
     indent = "  - "
     for key, value in item.items():
-        for line in _block(key, value):
+        for line in _key_lines(key, value):
             yield indent + line
             indent = "    "
 
 
-def _section(before: Mapping[str, Any], after: Mapping[str, Any]) -> Iterator[str]:
-    """Yield the keys of a section that differ."""
+def _changed_keys_of_section(before: Mapping[str, Any], after: Mapping[str, Any]) -> Iterator[str]:
+    """Yield the lines of the keys of a section that differ, then a comment with those to leave out."""
     for key, value in after.items():
         if key not in before or before[key] != value:
-            for line in _block(key, value):
+            for line in _key_lines(key, value):
                 yield f"  {line}"
     removed = [key for key in before if key not in after]
     if removed:
         yield f"  # leave out: {', '.join(removed)}"
 
 
-def _block(key: str, value: Any) -> Iterator[str]:
-    """Yield a key with its value, on one line if that is short."""
-    line = f"{key}: {_flow(value)}"
+def _key_lines(key: str, value: Any) -> Iterator[str]:
+    """Yield the lines of a key with its value: a single one unless a mapping is too long for it."""
+    line = f"{key}: {_one_line(value)}"
     if len(line) <= _MOST_CHARACTERS or not isinstance(value, dict):
         yield line
         return
     yield f"{key}:"
-    for name, part in value.items():
-        yield f"  {name}: {_flow(part)}"
+    for name, member in value.items():
+        yield f"  {name}: {_one_line(member)}"
 
 
-def _flow(value: Any) -> str:
+def _one_line(value: Any) -> str:
     """Return a value on one line of YAML."""
     # A scalar alone would end with a document marker.
     text = yaml.safe_dump([value], default_flow_style=True, sort_keys=False, allow_unicode=True, width=_WIDE)

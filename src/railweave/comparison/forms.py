@@ -46,7 +46,7 @@ class Form(NamedTuple):
     one_switch: bool = False
 
     def __str__(self) -> str:
-        """Return it in a few words: ``rail-only, 4 rails, 2 planes, uplinks of 800G``."""
+        """Return the form in a few words: ``rail-only, 4 rails, 2 planes, uplinks of 800G``."""
         words = [self.shape.value]
         if self.one_switch:
             words = ["one switch"]
@@ -95,10 +95,10 @@ class NodeVariant(NamedTuple):
 
 
 def variants(intent: Intent, document: Mapping[str, Any], catalog: Catalog) -> tuple[NodeVariant, ...]:
-    """Return the intent as it is, then variants of its nodes, without those that a rule of the intent refuses.
+    """Return the intent as it is, then variants of its nodes. Those that a rule of the intent refuses are left out.
 
-    With one kind of nodes these are other modes of the NICs with the same bandwidth. With several kinds they have
-    automatic first stripes, since stripes of another design may be shorter or longer, and later kinds on the leaves of
+    With one kind of nodes, variants have other modes of the NICs with the same bandwidth. Further ones have automatic
+    first stripes, since stripes of another design may be shorter or longer, or later kinds of nodes on the leaves of
     the first.
     """
     candidates = [_variant(document, {})]
@@ -110,16 +110,19 @@ def variants(intent: Intent, document: Mapping[str, Any], catalog: Catalog) -> t
 
 
 def _with_other_leaves(document: Mapping[str, Any]) -> Iterator[NodeVariant | None]:
-    """Yield the intent with automatic first stripes if it states any, then with later kinds of nodes on the leaves of
-    the first."""
+    """Yield the intent with its nodes on other leaves; None for a variant that a rule of the intent refuses.
+
+    If it states first stripes, one variant has automatic ones. If it has several kinds of nodes, one variant has the
+    later kinds on the leaves of the first.
+    """
     nodes = document["nodes"]
-    first, *others = nodes
+    first_entry, *later_entries = nodes
     if any(_FIRST_STRIPE in entry for entry in nodes):
-        automatic = [_without(entry, (_FIRST_STRIPE,)) for entry in nodes]
-        yield _variant({**document, "nodes": automatic}, {})
-    if others:
-        sharing = [{**_without(entry, _OF_OWN_LEAVES), "share_leaves": True} for entry in others]
-        yield _variant({**document, "nodes": [first, *sharing]}, {})
+        with_automatic_stripes = [_without(entry, (_FIRST_STRIPE,)) for entry in nodes]
+        yield _variant({**document, "nodes": with_automatic_stripes}, {})
+    if later_entries:
+        sharing_entries = [{**_without(entry, _OF_OWN_LEAVES), "share_leaves": True} for entry in later_entries]
+        yield _variant({**document, "nodes": [first_entry, *sharing_entries]}, {})
 
 
 def _without(entry: Mapping[str, Any], keys: Collection[str]) -> dict[str, Any]:
@@ -152,8 +155,11 @@ def _modes_of_same_bandwidth(nics: Nics, catalog: Catalog) -> Iterator[NicPorts]
 
 
 def _variant(document: Mapping[str, Any], nics: Mapping[str, Any], name: str = "") -> NodeVariant | None:
-    """Return the intent with changed ``nics`` in its only kind of nodes, or with none if that is empty; None if a rule
-    of the intent refuses it. ``name`` describes the NICs."""
+    """Return the intent with the keys ``nics`` changed in the NICs of its only kind of nodes.
+
+    If ``nics`` is empty, the NICs stay as they are. ``name`` describes the NICs. Returns None if a rule of the intent
+    refuses the variant.
+    """
     changed = {key: value for key, value in document.items() if key not in OF_DEVICES}
     if nics:
         changed["nodes"] = [_with_nics(document["nodes"][0], nics)]
@@ -172,15 +178,16 @@ def _variant(document: Mapping[str, Any], nics: Mapping[str, Any], name: str = "
 
 
 def _with_nics(nodes: Mapping[str, Any], nics: Mapping[str, Any]) -> dict[str, Any]:
+    """Return an entry of nodes with the keys ``nics`` of its NICs changed."""
     changed = {**nodes["nics"], **nics}
-    # The slot is that of the model.
+    # The PCIe slot was stated for the model that is replaced.
     if "model" in nics:
         changed.pop("pcie", None)
     return {**nodes, "nics": changed}
 
 
 def _placeholder(topology: Mapping[str, Any], *, other_nics: bool) -> dict[str, Any]:
-    """Return the keys of a topology that stay, with inline switches: models are chosen later."""
+    """Return the keys of a topology that stay, with switches of ports and speed alone: models are chosen later."""
     leaf = {"ports": 64, "speed": "400G"}
     downlink_speed = (topology.get("leaf") or {}).get("downlink_speed")
     # With other NICs the leaves have the speed of these.
@@ -196,8 +203,11 @@ def yaml_text(document: Mapping[str, Any]) -> str:
 
 
 def forms(variant: NodeVariant, own: Shape) -> Iterator[Form]:
-    """Yield the shapes, rails and planes over which the ports of the nodes divide evenly, with the speed of the NICs on
-    all links. ``own`` is the shape of the intent; if NICs are tried, it is the only one, with a rail for every NIC."""
+    """Yield the forms over whose rails and planes the ports of the nodes divide evenly.
+
+    All links have the speed of the NICs. ``own`` is the shape of the intent. If NICs are tried, only this shape is,
+    with a rail for every NIC.
+    """
     nodes = variant.intent.nodes
     common_ports = gcd(*(entry.nics.ports for entry in nodes))
     common_nics = gcd(*(entry.nics.count for entry in nodes))
@@ -218,7 +228,7 @@ def forms(variant: NodeVariant, own: Shape) -> Iterator[Form]:
 
 
 def _has_rails(nodes: tuple[Nodes, ...], shape: Shape, rails: int, own: Shape) -> bool:
-    """Tell whether a design of a shape can have a number of rails; ``own`` is the shape of the intent."""
+    """Tell whether a design of ``shape`` can have ``rails`` rails; ``own`` is the shape of the intent."""
     # One rail is the same as a rack-aligned network.
     if rails < 2:
         return False
@@ -233,7 +243,7 @@ def _divisors(number: int) -> list[int]:
 
 
 def uplink_speeds(form: Form, nic_gbps: int, common_gbps: set[int]) -> list[Form]:
-    """Return a form with its uplinks at the speed of the NICs, then at the fastest speeds above it.
+    """Return a form with its uplinks at the speed of the NICs, then with uplinks at the fastest speeds above it.
 
     ``common_gbps`` are the speeds that both leaves and spines have.
     """
@@ -242,11 +252,13 @@ def uplink_speeds(form: Form, nic_gbps: int, common_gbps: set[int]) -> list[Form
 
 
 def shaped(variant: NodeVariant, form: Form, leaf: str, spine: str) -> Intent:
-    """Return the intent in a form with switch models, as `design` takes it."""
+    """Return the intent of a variant in ``form``, with models of leaves and spines, as `design` takes it."""
     topology = variant.intent.topology
     tiers: int | None = None
+    leaf_count: int | None = None
     if form.one_switch:
         tiers = 1
+        leaf_count = 1
     changed = topology.with_values(
         shape=form.shape,
         tiers=tiers,
@@ -254,7 +266,7 @@ def shaped(variant: NodeVariant, form: Form, leaf: str, spine: str) -> Intent:
         planes=form.planes,
         stripe=form.stripe,
         leaf=topology.leaf.with_values(
-            model=leaf, ports=None, speed_gbps=None, uplink_gbps=form.uplink_gbps, count=tiers
+            model=leaf, ports=None, speed_gbps=None, uplink_gbps=form.uplink_gbps, count=leaf_count
         ),
         spine=topology.spine.with_values(model=spine, ports=None, speed_gbps=None),
     )

@@ -43,7 +43,7 @@ class Guideline(NamedTuple):
 
 
 def guidelines(sizing: Sizing, fabric: Fabric | None, intent: Intent) -> tuple[Guideline, ...]:
-    """Return every rule of thumb for a design; those about ports in use only if it has a ``fabric``."""
+    """Return every rule of thumb for a design. Those about ports in use are left out if it has no ``fabric``."""
     return tuple(_guidelines(sizing, fabric, intent))
 
 
@@ -128,16 +128,16 @@ def _tiers(sizing: Sizing, intent: Intent) -> Guideline:
 
 
 def _spines(sizing: Sizing) -> Guideline:
-    of_plane = 0
+    spines_per_plane = 0
     met = None
     # A fabric of one tier has no spines, and the rule does not apply to it.
     if sizing.spines:
-        of_plane = sizing.spines // sizing.planes
-        met = of_plane >= FEWEST_SPINES
+        spines_per_plane = sizing.spines // sizing.planes
+        met = spines_per_plane >= FEWEST_SPINES
     return Guideline(
         key="spines",
         name=f"{FEWEST_SPINES} spines or more a plane",
-        value=f"{of_plane:,}",
+        value=f"{spines_per_plane:,}",
         met=met,
         source=(
             "Juniper's validated designs (github.com/Juniper/jvd): two spines showed PFC storms when links failed (T-7)"

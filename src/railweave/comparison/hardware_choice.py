@@ -24,7 +24,7 @@ class PortClass(NamedTuple):
     ports: tuple[tuple[int, int], ...]
 
     def ports_at(self, speed_gbps: int) -> int:
-        """Return the ports of a switch at a speed, 0 if it does not run it."""
+        """Return the ports of a switch at a speed; 0 if it does not have the speed."""
         return dict(self.ports).get(speed_gbps, 0)
 
 
@@ -35,18 +35,22 @@ Weights = Mapping[str, Fraction]
 def port_classes(
     catalog: Catalog, policies: Policies, at_least_gbps: Collection[int], weights: Weights, preferred: Collection[str]
 ) -> tuple[PortClass, ...]:
-    """Return the models that have a weight and all speeds of the nodes, ``at_least_gbps``, in classes.
+    """Return the models to choose from, in classes of the same ports.
 
-    If a traffic class is lossless, a model has to carry it without loss at these speeds. Each class lists the models
-    with the least weight first, and of equal ones those that the intent has (``preferred``).
+    These are the models with a weight that have all speeds of the nodes, ``at_least_gbps``. If a traffic class is
+    lossless, a model has to carry it without loss at these speeds. Each class lists the models with the least weight
+    first, and of equal ones those that the intent has (``preferred``).
     """
     lossless = any(traffic_class.lossless for traffic_class in policies.classes)
 
     def carries(model: SwitchModel, speed_gbps: int) -> bool:
         return not lossless or carries_lossless(model, speed_gbps, policies)
 
+    def rank(model_id: str) -> tuple[Fraction, bool, str]:
+        return weights[model_id], model_id not in preferred, model_id
+
     models_of: defaultdict[_PortKind, list[str]] = defaultdict(list)
-    for model_id in sorted(weights, key=lambda model_id: (weights[model_id], model_id not in preferred, model_id)):
+    for model_id in sorted(weights, key=rank):
         model = catalog.switch(model_id)
         # A chassis can be sized, but not configured (RW126).
         is_other_chassis = model.chassis is not None and model_id not in preferred
@@ -65,7 +69,9 @@ def _ports(
     """Yield the speeds that a model has for nodes and uplinks, each with its ports at that speed."""
     for speed_gbps in sorted(speeds(model)):
         use = cage_use(model, speed_gbps)
-        if use is None or speed_gbps < min(at_least_gbps) or not carries(model, speed_gbps):
+        if use is None or speed_gbps < min(at_least_gbps):
+            continue
+        if not carries(model, speed_gbps):
             continue
         ports = len(cages_with(model, use)) * use.ports
         # The chip may drive fewer ports than the cages can be broken out into.
@@ -80,21 +86,28 @@ class _PortKind(NamedTuple):
     has_breakout_modes: bool
     # As in `PortClass.ports`.
     ports: tuple[tuple[int, int], ...]
-    # (ports of a cage, speed of a lane in Gb/s) at each speed.
+    # Ports of a cage and speed of a lane in Gb/s, at each speed.
     breakouts: tuple[tuple[int, int], ...]
 
 
 def _port_kind(model: SwitchModel, ports: tuple[tuple[int, int], ...]) -> _PortKind:
+    """Return the kind of a model; ``ports`` are as in ``PortClass``."""
     breakouts = []
     for speed_gbps, _ in ports:
         use = cage_use(model, speed_gbps)
         if use is not None:
             breakouts.append((use.ports, use.lane_gbps))
-    return _PortKind(len(model.cages), model.cage_type.form_factor, bool(model.breakout_modes), ports, tuple(breakouts))
+    return _PortKind(
+        cages=len(model.cages),
+        form_factor=model.cage_type.form_factor,
+        has_breakout_modes=bool(model.breakout_modes),
+        ports=ports,
+        breakouts=tuple(breakouts),
+    )
 
 
 def cage_gbps(catalog: Catalog) -> Mapping[str, int]:
-    """Return the bandwidth of all cages of every switch model."""
+    """Return the bandwidth of all cages together of every switch model, in Gb/s."""
     bandwidth = {}
     for model_id in catalog.switch_ids():
         model = catalog.switch(model_id)
@@ -103,8 +116,10 @@ def cage_gbps(catalog: Catalog) -> Mapping[str, int]:
 
 
 def most_down_ports(leaf: PortClass, down_gbps: int, up_gbps: int, ratio: Fraction) -> int:
-    """Return an upper bound of the ports for nodes with which a leaf has enough uplinks for ``ratio``; 0 if it does not
-    have one of the speeds."""
+    """Return an upper bound of the ports for nodes with which a leaf has enough uplinks for ``ratio``.
+
+    Returns 0 if the leaf does not have one of the speeds.
+    """
     down_ports = leaf.ports_at(down_gbps)
     up_ports = leaf.ports_at(up_gbps)
     if not down_ports or not up_ports:

@@ -23,15 +23,16 @@ GPUS_OF_A_NIC = {
 
 
 class NicChoice(NamedTuple):
-    """``per_node`` NICs of a ``model`` in each node, each with ``ports`` ports of ``speed_gbps``, one to each plane."""
+    """The NICs of each node: how many there are, and how they are used."""
 
     per_node: int
+    # Ports of one NIC, one to each plane, and their speed.
     ports: int
     speed_gbps: int
     model: str
 
     def __str__(self) -> str:
-        """Return it in a few words: ``8 × 2 × 400G``."""
+        """Return the choice in a few words: ``8 × 2 × 400G``."""
         speed = format_speed(self.speed_gbps)
         if self.ports > 1:
             return f"{self.per_node} × {self.ports} × {speed}"
@@ -49,19 +50,20 @@ def nic_choices(intent: Intent, catalog: Catalog) -> tuple[NicChoice, ...]:
     There is one choice for each number of NICs and each bandwidth of a NIC, of the vendor that the intent has.
     """
     nodes = intent.nodes[0]
-    modes = _modes(nodes.nics.model, catalog)
+    modes = _best_modes(nodes.nics.model, catalog)
     counts: set[int] = set()
     choices = []
     for gpus_of_nic in GPUS_OF_A_NIC[intent.workload.kind]:
         per_node = nodes.gpus // gpus_of_nic
         if per_node and per_node not in counts:
             counts.add(per_node)
-            choices += [NicChoice(per_node, ports.ports, ports.speed_gbps, model) for model, ports in modes]
+            for model, port_mode in modes:
+                choices.append(NicChoice(per_node, port_mode.ports, port_mode.speed_gbps, model))
     return tuple(sorted(choices, key=lambda choice: (-choice.total_gbps, -choice.per_node)))
 
 
 def gpu_gbps(intent: Intent) -> float | None:
-    """Return the bandwidth of the NICs for each GPU in the first kind of nodes with GPUs, None without any."""
+    """Return the Gb/s of the NICs for each GPU in the first kind of nodes with GPUs; None without GPUs."""
     for nodes in intent.nodes:
         if nodes.gpus:
             return nodes.nics.count * nodes.nics.ports * nodes.nics.speed_gbps / nodes.gpus
@@ -72,27 +74,31 @@ class _NicMode(NamedTuple):
     """A NIC model in one of its port modes."""
 
     model: str
-    ports: NicPorts
+    port_mode: NicPorts
 
 
-def _modes(own: str | None, catalog: Catalog) -> list[_NicMode]:
-    """Return one mode for each bandwidth of a NIC: that with the fewest ports, of the ``own`` model of the intent if
-    possible, else of the first model of the same vendor. Without an own model NICs of all vendors are compared."""
+def _best_modes(own: str | None, catalog: Catalog) -> list[_NicMode]:
+    """Return the best mode for each bandwidth of a NIC: that with the fewest ports.
+
+    Of equal modes that of ``own``, the model of the intent, is taken, else that of the first model. Only models of the
+    same vendor are compared, or those of all vendors if the intent has no model.
+    """
     vendor = catalog.vendor_of(own)
     best: dict[int, _NicMode] = {}
     for model in catalog.nic_ids():
         if vendor is not None and catalog.vendor_of(model) != vendor:
             continue
-        for ports in _full_speed_modes(catalog.nic(model)):
-            mode = _NicMode(model, ports)
-            total_gbps = ports.ports * ports.speed_gbps
+        for port_mode in _full_speed_modes(catalog.nic(model)):
+            mode = _NicMode(model, port_mode)
+            total_gbps = port_mode.ports * port_mode.speed_gbps
             if total_gbps not in best or _rank(mode, own) < _rank(best[total_gbps], own):
                 best[total_gbps] = mode
     return list(best.values())
 
 
 def _rank(mode: _NicMode, own: str | None) -> tuple[int, bool, str]:
-    return mode.ports.ports, mode.model != own, mode.model
+    """Return the sort key of a mode, the best first; ``own`` is the model of the intent."""
+    return mode.port_mode.ports, mode.model != own, mode.model
 
 
 def _full_speed_modes(nic: NicModel) -> Iterator[NicPorts]:

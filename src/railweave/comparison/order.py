@@ -21,7 +21,10 @@ class DesignOrder(StrEnum):
 
 
 def weights(order: DesignOrder, catalog: Catalog, prices: Prices | None) -> Mapping[str, Fraction]:
-    """Return what one switch of each model adds at least; models without a known price or power are left out."""
+    """Return the least that one switch of each model adds to the value of ``order``.
+
+    Models without a known price or power are left out.
+    """
     weight_of = {}
     for model_id in catalog.switch_ids():
         weight = _weight(order, catalog.switch(model_id), prices)
@@ -42,7 +45,10 @@ def _weight(order: DesignOrder, model: SwitchModel, prices: Prices | None) -> Fr
 
 
 def _cost(model: SwitchModel, prices: Prices | None) -> Fraction | None:
-    """Return the price of a switch with its power and rack space as far as these are stated, None without a price."""
+    """Return the price of a switch with that of its power and rack space, as far as these are stated.
+
+    Returns None if the switch has no price.
+    """
     if prices is None or model.title not in prices.of:
         return None
     cost = Fraction(prices.of[model.title])
@@ -59,7 +65,7 @@ def _cost(model: SwitchModel, prices: Prices | None) -> Fraction | None:
 
 
 def _watts(model: SwitchModel, prices: Prices | None) -> int | None:
-    """Return the power that the file of prices or else the catalog states, None if neither does."""
+    """Return the power that the file of prices or else the catalog states; None if neither does."""
     if prices is not None and model.title in prices.watts:
         return prices.watts[model.title]
     if model.housing is None:
@@ -68,7 +74,7 @@ def _watts(model: SwitchModel, prices: Prices | None) -> int | None:
 
 
 def value(order: DesignOrder, alternative: Alternative) -> Fraction | None:
-    """Return what a design is sorted by; None if the power of any of its switches is not known, or without prices."""
+    """Return what a design is sorted by; None if prices, or the power of any of its switches, are not known."""
     if order is DesignOrder.SWITCHES:
         return Fraction(switches(alternative.sizing))
     if alternative.bill is None:

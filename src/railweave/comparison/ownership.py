@@ -56,11 +56,11 @@ class Ownership(NamedTuple):
 
     @property
     def network(self) -> Decimal | None:
-        """Return the sum of purchase, power and rack space as far as they are stated, None if none is."""
-        parts = [part for part in (self.purchase, self.power, self.rack_space) if part is not None]
-        if not parts:
+        """Return the sum of purchase, power and rack space as far as they are stated; None if none is."""
+        stated_costs = [cost for cost in (self.purchase, self.power, self.rack_space) if cost is not None]
+        if not stated_costs:
             return None
-        return sum(parts, Decimal(0))
+        return sum(stated_costs, Decimal(0))
 
 
 class GpuDemand(NamedTuple):
@@ -72,7 +72,7 @@ class GpuDemand(NamedTuple):
 
 
 def ownership(bill: Bill | None, demand: GpuDemand, prices: Prices) -> Ownership:
-    """Return the costs of a design; ``bill`` has its prices, None without switch models."""
+    """Return the costs of a design; ``bill`` has its parts, None if its switches are not models of the catalog."""
     terms = prices.terms
     purchase: Decimal | None = None
     power: Decimal | None = None
@@ -92,11 +92,12 @@ def ownership(bill: Bill | None, demand: GpuDemand, prices: Prices) -> Ownership
 
 
 def _watts(bill: Bill) -> int:
+    """Return the maximum power of all parts for which it is stated."""
     return sum(line.quantity * line.max_power_w for line in bill.lines if line.max_power_w is not None)
 
 
 def power_price(terms: PriceTerms, watts: int) -> Decimal | None:
-    """Return the price of the energy of switches and of cooling them over the years, None where a number is missing."""
+    """Return the price of the energy of switches and of cooling them over the years; None if a number is missing."""
     if terms.years is None or terms.kwh is None or terms.cooling_factor is None:
         return None
     kilowatt_hours = Decimal(watts) / _WATTS_OF_A_KW * HOURS_A_YEAR * terms.years
@@ -104,17 +105,17 @@ def power_price(terms: PriceTerms, watts: int) -> Decimal | None:
 
 
 def rack_unit_price(terms: PriceTerms, rack_units: int) -> Decimal | None:
-    """Return the price of rack units over the years, None where a number is missing."""
+    """Return the price of rack units over the years; None if a number is missing."""
     if terms.years is None or terms.rack_month is None or terms.rack_units is None:
         return None
     return Decimal(rack_units) / terms.rack_units * terms.rack_month * _MONTHS_A_YEAR * terms.years
 
 
 def waiting_price(terms: PriceTerms, demand: GpuDemand) -> Decimal | None:
-    """Return the price of the GPU hours that wait for the network, None where a number is missing.
+    """Return the price of the GPU hours that wait for the network; None if a number is missing.
 
-    They are those of the work that the first design does in the years: its share of waiting times the ratio of its
-    bandwidth for each GPU to this design's.
+    These are the hours of waiting while the work is done that the first design does in the years. The share of waiting
+    that is stated for the first design is multiplied by the ratio of its bandwidth for each GPU to this design's.
     """
     if terms.years is None or terms.gpu_hour is None or terms.step_wait_share is None:
         return None
@@ -134,7 +135,7 @@ _NEEDED = {
 
 
 def _left_out(bill: Bill | None, demand: GpuDemand, prices: Prices) -> Iterator[LeftOut]:
-    """Yield every number that is not stated, or not of all parts, and why."""
+    """Yield every number that is not known, or not for all parts, with the reason."""
     if not prices.of:
         yield LeftOut("purchase", "the file of prices has no `prices`")
     for number, keys in _NEEDED.items():
@@ -146,7 +147,7 @@ def _left_out(bill: Bill | None, demand: GpuDemand, prices: Prices) -> Iterator[
 
 
 def _without_source(number: str, bill: Bill | None, demand: GpuDemand) -> Iterator[LeftOut]:
-    """Yield a number that the design itself, or the catalog, does not give."""
+    """Yield the number if the design itself, or the catalog, does not give it for all parts."""
     if number == WAITING:
         if not demand.gpu_gbps or not demand.first_gpu_gbps:
             yield LeftOut(number, "the nodes have no GPUs")

@@ -13,11 +13,11 @@ from railweave.wording import counted, first_few, percent_text
 def reasons(
     design: Alternative, own: Alternative | None, growth_gpus: int | None, *, rail_only: bool = False
 ) -> tuple[str, ...]:
-    """Return the reasons for a suggested design: switches and bandwidth, room for growth, what failures leave and, with
-    prices, costs over years; then the rules of thumb that it does not meet.
+    """Return the reasons for a suggested design, then its drawbacks: the rules of thumb that it does not meet.
 
-    It is compared with the user's ``own`` intent, None if that cannot be built. ``growth_gpus`` is the stated growth,
-    None without one.
+    The reasons are switches and bandwidth, room for growth, what failures leave and, with prices, costs over years. The
+    design is compared with the user's ``own`` intent, None if that cannot be built. ``growth_gpus`` is the growth that
+    the intent states, None if it states none.
     """
     lines = [*_sizes(design, own), *_room(design, growth_gpus)]
     if rail_only:
@@ -26,13 +26,14 @@ def reasons(
     if own is not None:
         lines += _costs(design, own)
     for rule in design.guidelines:
-        # A rule that does not apply has None.
+        # It is None for a rule that does not apply.
         if rule.met is False:
             lines.append(f"rule of thumb not met: {rule.name} ({rule.value})")
     return tuple(lines)
 
 
 def _sizes(design: Alternative, own: Alternative | None) -> Iterator[str]:
+    """Yield the switches, the ports of a leaf and the bandwidth of a GPU."""
     sizing = design.sizing
     tiers = f"{counted(switches(sizing), 'switch')} in {counted(sizing.tiers, 'tier')}"
     if own is not None:
@@ -54,6 +55,7 @@ def _room(design: Alternative, growth_gpus: int | None) -> Iterator[str]:
 
 
 def _failures(design: Alternative) -> Iterator[str]:
+    """Yield what is left if a spine fails, and after the worst single failure."""
     if design.sizing.spines:
         yield f"with a spine lost, {ratio_text(design.sizing.oversubscription.after_spine_loss)} on a leaf"
     if design.worst is not None:
@@ -80,15 +82,17 @@ def _costs(design: Alternative, own: Alternative) -> Iterator[str]:
 
 
 def _missing_in_comparison(design: Alternative, own: Alternative) -> list[str]:
-    """Return the prices, power and rack units that no source states, of parts of which the designs have different
-    numbers; those of equal numbers do not change the difference."""
+    """Return the prices, power and rack units that no source states and that the difference of costs depends on.
+
+    These are those of parts of which the designs have different numbers.
+    """
     pieces = Counter(_unstated(design))
     pieces.subtract(_unstated(own))
     return [number for number, difference in pieces.items() if difference]
 
 
 def _unstated(design: Alternative) -> Mapping[str, int]:
-    """Return the pieces of parts by the number that no source states of them, such as ``the price of PART``."""
+    """Return the numbers of parts that no source states, such as ``the price of PART``, with the pieces of the part."""
     pieces: Counter[str] = Counter()
     if design.bill is None or design.ownership is None:
         return pieces
@@ -102,6 +106,7 @@ def _unstated(design: Alternative) -> Mapping[str, int]:
 
 
 def _against(difference: int) -> str:
+    """Return a difference of numbers as the beginning of a comparison: ``4 more than``."""
     if not difference:
         return "as many as"
     if difference > 0:
@@ -110,6 +115,7 @@ def _against(difference: int) -> str:
 
 
 def _money_against(difference: Decimal) -> str:
+    """Return a difference of costs as the beginning of a comparison: ``4,000 less than``."""
     rounded = round(difference)
     if not rounded:
         return "as much as"

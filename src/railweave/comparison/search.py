@@ -34,7 +34,7 @@ class Verdict(NamedTuple):
 
 
 class Refused(NamedTuple):
-    """A design with a better value than the suggested ones, and the first error that `check` finds in it."""
+    """A design that is not suggested although its value is better, and the first error that `check` finds in it."""
 
     name: str
     switches: int
@@ -49,11 +49,11 @@ class Problem(NamedTuple):
     weights: Weights
     # The bandwidth of all cages of a model, in Gb/s.
     cage_gbps: Mapping[str, int]
-    # Return the sizes of a design, None if it has errors.
+    # Returns the sizes of a design, None if it has errors.
     size: Callable[[SuggestedDesign], Sizing | None]
-    # Lay a design out and check it.
+    # Lays a design out and checks it.
     check: Callable[[SuggestedDesign, Sizing], Verdict]
-    # Return how many keys of the intent it changes.
+    # Returns how many keys of the intent a design changes.
     changed: Callable[[SuggestedDesign, Sizing], int]
     # The value of the intent itself, which no suggestion exceeds; None if it is not known.
     limit: Fraction | None
@@ -78,10 +78,17 @@ class _Rank(NamedTuple):
     name: str = ""
 
 
+class _RankedDesign(NamedTuple):
+    """A checked design with its rank."""
+
+    rank: _Rank
+    design: SuggestedDesign
+
+
 class SearchResult(NamedTuple):
     """The designs of a search, the best first, and how many were examined."""
 
-    ranked: tuple[tuple[_Rank, SuggestedDesign], ...]
+    ranked: tuple[_RankedDesign, ...]
     refused: tuple[Refused, ...]
     # What they buy, as in `counts`.
     purchases: frozenset[tuple[object, ...]]
@@ -95,8 +102,8 @@ class _Entry(NamedTuple):
     """A design on the heap, and the steps that are taken: ``sizing`` first, then ``checked``."""
 
     design: SuggestedDesign
-    # Further pairs of models for leaves and spines with the same ports, to try if the design has errors.
-    others: tuple[tuple[str, str], ...]
+    # Further models of leaf and spine with the same ports, to try if the design has errors.
+    next_models: tuple[tuple[str, str], ...]
     sizing: Sizing | None = None
     checked: bool = False
 
@@ -126,44 +133,49 @@ class Search:
     def best(self, most: int, purchases: Collection[tuple[object, ...]]) -> SearchResult:
         """Return up to ``most`` designs, the best first and one of each kind.
 
-        Of designs that buy the same, only the one with the fewest changed keys is suggested, and none that buys what
-        is in ``purchases``.
+        Of designs that buy the same, only the one with the fewest changed keys is returned. A design that buys what is
+        in ``purchases`` is not returned.
         """
-        chosen: dict[tuple[object, ...], tuple[_Rank, SuggestedDesign]] = {}
+        best_of_kind: dict[tuple[object, ...], _RankedDesign] = {}
         purchases = set(purchases)
         limit = self._problem.limit
-        while self._heap and len(chosen) < most:
+        while self._heap and len(best_of_kind) < most:
             rank, _, entry = heappop(self._heap)
+            # No suggestion exceeds the value of the intent itself.
             if limit is not None and rank.value > limit:
                 break
-            if entry.design.kind in chosen or self._is_purchased(entry, purchases):
+            if entry.design.kind in best_of_kind or self._is_purchased(entry, purchases):
                 continue
             if entry.checked and entry.sizing is not None:
-                chosen[entry.design.kind] = (rank, entry.design)
+                best_of_kind[entry.design.kind] = _RankedDesign(rank, entry.design)
                 purchases.add(_purchase(entry.design, entry.sizing))
             else:
                 self._take_next_step(entry)
         return SearchResult(
-            tuple(chosen.values()),
-            tuple(self._refused),
-            frozenset(purchases),
+            ranked=tuple(best_of_kind.values()),
+            refused=tuple(self._refused),
+            purchases=frozenset(purchases),
             considered=self.considered,
             sized=self.sized,
             laid_out=self.laid_out,
         )
 
     def _is_purchased(self, entry: _Entry, purchases: Collection[tuple[object, ...]]) -> bool:
+        """Tell whether a design that has sizes buys one of ``purchases``."""
         return entry.sizing is not None and _purchase(entry.design, entry.sizing) in purchases
 
     def _take_next_step(self, entry: _Entry) -> None:
-        """Size or check a design, and put it back on the heap unless that fails or the limit of checks is reached."""
+        """Size or check a design, and put it back on the heap.
+
+        It leaves the search if it has errors, or if as many designs were checked as may be.
+        """
         if entry.sizing is None:
             self._size(entry)
         elif self.laid_out < MOST_LAID_OUT:
             self._check(entry, entry.sizing)
 
     def _add(self, variant: NodeVariant, form: Form) -> None:
-        """Put a form on the heap with every pair of switches, and with uplinks of every speed."""
+        """Put a form on the heap with every pair of switch classes, and with uplinks of every speed to try."""
         classes = self._problem.classes[variant.speeds_gbps]
         down_gbps = variant.down_gbps
         for leaf, spine in product(classes, classes):
@@ -183,15 +195,17 @@ class Search:
                 self._push_bound(variant, form_with_speed, leaf, spine)
 
     def _push_bound(self, variant: NodeVariant, form: Form, leaf: PortClass, spine: PortClass) -> None:
-        """Put a form on the heap with the first pair of models of two classes, if these can carry the nodes."""
+        """Put a form on the heap with the first models of two classes, if switches of these can carry the nodes."""
         least = least_switches(variant, form, leaf, spine)
         if least is None:
             return
         self.considered += 1
-        pairs = _pairs(leaf, spine, self._problem.weights)
-        self._push_least(SuggestedDesign(variant, form, *pairs[0]), pairs[1:], least)
+        first_models, *next_models = _model_pairs(leaf, spine, self._problem.weights)
+        self._push_least(SuggestedDesign(variant, form, *first_models), tuple(next_models), least)
 
-    def _push_least(self, design: SuggestedDesign, others: tuple[tuple[str, str], ...], least: "LeastSwitches") -> None:
+    def _push_least(
+        self, design: SuggestedDesign, next_models: tuple[tuple[str, str], ...], least: "LeastSwitches"
+    ) -> None:
         """Put a design on the heap by the fewest switches that it may have."""
         tiers = 1
         if least.above:
@@ -202,14 +216,17 @@ class Search:
             tiers=tiers,
             cage_gbps=_sum_over(self._problem.cage_gbps, design, least),
         )
-        self._push(rank, _Entry(design, others))
+        self._push(rank, _Entry(design, next_models))
 
     def _push(self, rank: _Rank, entry: _Entry) -> None:
         # The running number decides between equal ranks: entries have no order.
         heappush(self._heap, (rank, next(self._order), entry))
 
     def _size(self, entry: _Entry) -> None:
-        """Put a design back on the heap with its sizes, and the same one with even stripes if its leaves have room."""
+        """Put a design back on the heap with its sizes, unless it has errors or useless spines.
+
+        If its leaves have room, the same design with even stripes is put on the heap as well.
+        """
         design = entry.design
         sizing = self._problem.size(design)
         self.sized += 1
@@ -220,9 +237,10 @@ class Search:
         stripe = _even_stripe(design, sizing)
         if stripe is not None:
             even = design._replace(form=design.form._replace(stripe=stripe))
-            self._push_least(even, entry.others, LeastSwitches(sizing.leaves, _LEAST_SPINES))
+            self._push_least(even, entry.next_models, LeastSwitches(sizing.leaves, _LEAST_SPINES))
 
     def _push_sized(self, entry: _Entry, value: Fraction) -> None:
+        """Put a design with sizes on the heap by ``value``."""
         sizing = entry.sizing
         if sizing is None:
             raise ValueError(f"{entry.design.name} has no sizes")
@@ -240,7 +258,10 @@ class Search:
         self._push(rank, entry)
 
     def _check(self, entry: _Entry, sizing: Sizing) -> None:
-        """Put a design back on the heap as checked, or the same one with the next pair of models if it has errors."""
+        """Check a design, and put it back on the heap if it may be suggested.
+
+        Otherwise the same design with the next models is put on the heap, if there are any.
+        """
         verdict = self._problem.check(entry.design, sizing)
         self.laid_out += 1
         if verdict.error is None and verdict.value is not None:
@@ -248,10 +269,10 @@ class Search:
             return
         if verdict.error is not None:
             self._refused.append(Refused(entry.design.name, switches(sizing), verdict.error))
-        if entry.others:
-            (leaf, spine), *others = entry.others
+        if entry.next_models:
+            (leaf, spine), *next_models = entry.next_models
             design = entry.design._replace(leaf=leaf, spine=spine)
-            self._push_least(design, tuple(others), _switches_of(sizing))
+            self._push_least(design, tuple(next_models), _switches_of(sizing))
 
 
 class LeastSwitches(NamedTuple):
@@ -270,12 +291,12 @@ _Number = TypeVar("_Number", int, Fraction)
 
 
 def _sum_over(of_model: Mapping[str, _Number], design: SuggestedDesign, least: LeastSwitches) -> _Number:
-    """Return the sum over all switches of a number that each model has."""
+    """Return the sum over all switches of a number that each model has in ``of_model``."""
     return of_model[design.leaf] * least.leaves + of_model[design.spine] * least.above
 
 
 def _joins_nothing(design: SuggestedDesign, sizing: Sizing) -> bool:
-    """Tell whether spines are useless: each separate network has a single leaf."""
+    """Tell whether spines are useless because each separate network has a single leaf."""
     networks = sizing.planes
     if design.form.shape is Shape.RAIL_ONLY:
         networks *= design.form.rails
@@ -286,9 +307,11 @@ def _purchase(design: SuggestedDesign, sizing: Sizing) -> tuple[object, ...]:
     return counts((design.leaf, design.spine), design.variant.nics, sizing)
 
 
-def _pairs(leaf: PortClass, spine: PortClass, weights: Weights) -> tuple[tuple[str, str], ...]:
-    """Return pairs of models for leaves and spines of two classes in the order in which they are tried: those with the
-    least weight first, then in the order of the classes."""
+def _model_pairs(leaf: PortClass, spine: PortClass, weights: Weights) -> tuple[tuple[str, str], ...]:
+    """Return the models of leaf and spine of two classes, in the order in which they are tried.
+
+    Those with the least weight come first, and equal ones are in the order of the classes.
+    """
     ranks = {model: rank for rank, model in enumerate((*leaf.models, *spine.models))}
 
     def rank(pair: tuple[str, str]) -> tuple[Fraction, int, int]:
@@ -316,7 +339,7 @@ def _fits_one_tier(variant: NodeVariant, form: Form, leaf: PortClass) -> bool:
 
 
 def least_switches(variant: NodeVariant, form: Form, leaf: PortClass, spine: PortClass) -> LeastSwitches | None:
-    """Return the fewest switches that carry the nodes at the ratio that is asked for, None if none do.
+    """Return the fewest switches that carry the nodes at the oversubscription of the intent; None if none do.
 
     Nodes with leaves of their own, or on leaves that they share, are not counted: they can only add switches.
     """
@@ -344,14 +367,16 @@ def least_switches(variant: NodeVariant, form: Form, leaf: PortClass, spine: Por
 
 
 class _Demand(NamedTuple):
-    """The fewest stripes for the nodes, and the bandwidth of all nodes on one rail, or without rails on all leaves."""
+    """What nodes need of leaves."""
 
+    # The fewest stripes.
     stripes: int
+    # The bandwidth of all nodes on one rail of a plane, or without rails on the plane.
     node_gbps: int
 
 
 def _least_demand(variant: NodeVariant, form: Form, down_ports: int) -> _Demand | None:
-    """Return what nodes need of leaves with ``down_ports``, None if a leaf has too few ports for one node."""
+    """Return what nodes need of leaves with ``down_ports``; None if a leaf has too few ports for one node."""
     stripes = 0
     node_gbps = 0
     for entry in variant.intent.nodes:
@@ -375,7 +400,10 @@ class _Above(NamedTuple):
 
 
 def _least_above(leaves: int, up_total_gbps: Fraction, up_gbps: int, spine: PortClass, ratio: Fraction) -> _Above:
-    """Return the fewest spines and super-spines that take ``up_total_gbps`` of ``leaves`` at the ratio."""
+    """Return the fewest spines and super-spines for ``leaves`` leaves with uplinks of ``up_total_gbps`` together.
+
+    ``up_gbps`` is the speed of one uplink; ``ratio`` is the oversubscription.
+    """
     ports = spine.ports_at(up_gbps)
     if leaves <= ports:
         spines = ceil(up_total_gbps / (ports * up_gbps))
@@ -392,10 +420,13 @@ def _least_above(leaves: int, up_total_gbps: Fraction, up_gbps: int, spine: Port
 
 
 def _even_stripe(design: SuggestedDesign, sizing: Sizing) -> int | None:
-    """Return the nodes of a stripe with which all stripes have the same number; None if leaves have no free ports then,
-    or if stripes are stated."""
+    """Return the number of nodes of a stripe with which all stripes have about the same number.
+
+    Returns None if leaves have no free ports then, if stripes are stated, or if there are several kinds of nodes.
+    """
     first, *others = design.variant.intent.nodes
-    if design.form.stripe or first.stripe or others or sizing.tiers < 2:
+    is_stripe_stated = bool(design.form.stripe or first.stripe)
+    if is_stripe_stated or others or sizing.tiers < 2:
         return None
     stripe = ceil(first.count / sizing.stripes)
     if stripe * design.variant.ports_on_a_leaf(first, design.form) >= sizing.leaf.down:
@@ -404,7 +435,7 @@ def _even_stripe(design: SuggestedDesign, sizing: Sizing) -> int | None:
 
 
 def search_forms(problem: Problem, variants: Sequence[NodeVariant], own: Form, most: int) -> SearchResult:
-    """Return up to ``most`` designs, the best first; one of them has the shape and rails of ``own`` if any has."""
+    """Return up to ``most`` designs, the best first. One of them has the shape and rails of ``own`` if any has."""
 
     def is_own(form: Form) -> bool:
         return (form.shape, form.rails, form.one_switch) == (own.shape, own.rails, own.one_switch)
@@ -416,7 +447,8 @@ def search_forms(problem: Problem, variants: Sequence[NodeVariant], own: Form, m
     other_search = Search(problem, variants, own.shape, lambda form: not is_own(form))
     other_result = other_search.best(most - len(own_result.ranked), own_result.purchases)
     merged = _merged((own_result, other_result))
-    return merged._replace(ranked=tuple(sorted(merged.ranked, key=lambda ranked: ranked[0])))
+    ranked = sorted(merged.ranked, key=lambda ranked_design: ranked_design.rank)
+    return merged._replace(ranked=tuple(ranked))
 
 
 def search_nics(problem: Problem, variants: Sequence[NodeVariant], own: Shape, most: int) -> SearchResult:
@@ -429,15 +461,16 @@ def search_nics(problem: Problem, variants: Sequence[NodeVariant], own: Shape, m
 
 
 def _merged(searches: Sequence[SearchResult]) -> SearchResult:
-    ranked: list[tuple[_Rank, SuggestedDesign]] = []
+    """Return the results of searches that followed each other as one; the purchases are those of the last one."""
+    ranked: list[_RankedDesign] = []
     refused: list[Refused] = []
     for result in searches:
         ranked += result.ranked
         refused += result.refused
     return SearchResult(
-        tuple(ranked),
-        tuple(refused),
-        searches[-1].purchases,
+        ranked=tuple(ranked),
+        refused=tuple(refused),
+        purchases=searches[-1].purchases,
         considered=sum(result.considered for result in searches),
         sized=sum(result.sized for result in searches),
         laid_out=sum(result.laid_out for result in searches),

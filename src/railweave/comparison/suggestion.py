@@ -23,7 +23,7 @@ class SuggestedDesign(NamedTuple):
 
     @property
     def name(self) -> str:
-        """Return it in a few words."""
+        """Return the design in a few words."""
         name = f"{self.form}: {self.leaf}"
         if self.leaf != self.spine:
             name += f" + {self.spine}"
@@ -40,26 +40,27 @@ class SuggestedDesign(NamedTuple):
 
     @property
     def intent(self) -> Intent:
-        """Return its intent, to be sized."""
+        """Return the intent of the design, to be sized."""
         return shaped(self.variant, self.form, self.leaf, self.spine)
 
     def document(self, *, has_spines: bool) -> Mapping[str, Any]:
-        """Return its intent as YAML keys and values; a rail-only fabric of one tier names no spines."""
+        """Return the intent of the design as YAML keys and values. A fabric of one tier has no spines."""
         return {**self.variant.document, "topology": dict(self._topology(has_spines=has_spines))}
 
     def text(self, sizing: Sizing) -> str:
-        """Return its intent as a file."""
+        """Return the intent of the design as the text of a file."""
         return yaml_text(self.document(has_spines=sizing.tiers > 1))
 
     def changed_from(self, document: Mapping[str, Any], sizing: Sizing) -> tuple[str, ...]:
-        """Return the lines that turn an intent into this one."""
+        """Return the lines that turn the intent ``document`` into that of the design."""
         return changed_lines(document, self.document(has_spines=sizing.tiers > 1))
 
     def keys_changed_from(self, document: Mapping[str, Any], sizing: Sizing) -> int:
-        """Return how many keys turn an intent into this one."""
+        """Return how many keys of the intent ``document`` change on the way to that of the design."""
         return changed_keys(document, self.document(has_spines=sizing.tiers > 1))
 
     def _topology(self, *, has_spines: bool) -> dict[str, Any]:
+        """Return the keys of the topology."""
         topology = self._nodes_on_leaves()
         topology |= {key: value for key, value in self.variant.document["topology"].items() if key in KEPT}
         if self.form.stripe is not None:
@@ -70,7 +71,7 @@ class SuggestedDesign(NamedTuple):
         return topology
 
     def _nodes_on_leaves(self) -> dict[str, Any]:
-        """Return shape, rails and planes; defaults are left out."""
+        """Return the keys of shape, rails and planes; defaults are left out."""
         form = self.form
         topology: dict[str, Any] = {}
         if form.shape is not Shape.RAIL_OPTIMIZED or "shape" in self.variant.document["topology"]:
@@ -82,6 +83,7 @@ class SuggestedDesign(NamedTuple):
         return topology
 
     def _leaf(self) -> dict[str, Any]:
+        """Return the keys of the leaves; defaults are left out."""
         leaf: dict[str, Any] = {"model": self.leaf}
         if self.form.one_switch:
             leaf["count"] = 1
@@ -94,7 +96,7 @@ class SuggestedDesign(NamedTuple):
 
 
 def own_form(intent: Intent) -> Form:
-    """Return the form of an intent."""
+    """Return the form of an intent, without a speed of uplinks and the nodes of a stripe."""
     topology = intent.topology
     rails = 0
     if topology.shape.has_rails:
@@ -113,6 +115,9 @@ def switches(sizing: Sizing) -> int:
 
 
 def counts(models: tuple[str, str], nics: str, sizing: Sizing) -> tuple[object, ...]:
-    """Return what makes two designs the same purchase: models of leaves and spines, NICs, switches and links."""
+    """Return what two designs have in common if they are the same purchase.
+
+    These are the models of leaves and spines, the NICs, and the numbers of planes, switches, links and ports of a leaf.
+    """
     tiers = (sizing.leaves, sizing.spines, sizing.super_spines)
     return models, nics, sizing.planes, tiers, sizing.links, sizing.leaf
