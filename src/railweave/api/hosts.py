@@ -213,7 +213,7 @@ def live_nodes(project: Project, target: str, limit: str = "", values: NodeValue
         raise RefusedError([refused])
     names = selected({host.name: host.kind for host in designed.fabric.hosts}, limit)
     hosts = tuple(host for host in designed.fabric.hosts if host.name in names)
-    values = values or NodeValues(designed.fabric, designed.fabric)
+    values = values or NodeValues(accepts=designed.fabric, sends=designed.fabric)
     return reach_nodes(project, replace(designed, fabric=values.accepts), hosts, loaded, access, values.sends)
 
 

@@ -183,7 +183,8 @@ def down(project: Project | None = None) -> dict[str, bool]:
 def chosen_image(environ: Mapping[str, str]) -> NodeImage:
     """Return the switch image that SONIC_IMAGE, SONIC_KIND and SONIC_TRANSPORT name, else railweave's own.
 
-    SONIC_TRANSPORT is ``ssh`` or ``docker``; docker-sonic-vs has no SSH server. Raises UsageError.
+    SONIC_TRANSPORT is ``ssh`` or ``docker``; docker-sonic-vs has no SSH server. Raises UsageError for an unknown value,
+    or for values that exclude each other.
     """
     name = environ.get("SONIC_IMAGE", "")
     kind = _choice(environ, "SONIC_KIND", _KINDS)

@@ -15,12 +15,15 @@ def maintenance_states(name: str, reading: MonitoredReading) -> frozenset[str]:
     A pending commit or a hold is a rollout, but a commit that only drains is a drain. A switch that was never deployed
     counts as replaced: it is new in the place of another one, or the fabric grows by it.
     """
+    status = reading.status
+    is_drained_whole = drained(reading.running) == tuple(WHOLE)
+    changes_configuration = status.pending and not status.drains
     states = set()
-    if drained(reading.running) == tuple(WHOLE) or reading.status.drains:
+    if is_drained_whole or status.drains:
         states.add(DRAINED)
     if withheld(maintenance(reading.running)):
         states.add(TSA)
-    if reading.status.hold or (reading.status.pending and not reading.status.drains):
+    if status.hold or changes_configuration:
         states.add(ROLLING)
     if is_unprovisioned(name, reading.running):
         states.add(REPLACED)

@@ -78,9 +78,11 @@ class Exporter:
         fabric = live.designed.fabric
         names = [switch.name for switch in fabric.switches]
         self.store = ReadingStore(names, options.interval_s, clock, __version__)
-        self._reachable = [name for name in names if name in live.nornir.inventory.hosts]
+        self._reachable: list[str] = []
         for name in names:
-            if name not in live.nornir.inventory.hosts:
+            if name in live.nornir.inventory.hosts:
+                self._reachable.append(name)
+            else:
                 self.store.fail(name, "the target has no address of it")
         cages = Cages(fabric)
         limits = LimitsOf(fabric)
