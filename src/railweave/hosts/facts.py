@@ -24,9 +24,10 @@ _OF_HARDWARE = ("speed_gbps", "autoneg", "fec", "pcie")
 
 
 def node_facts(read: Read, vendor: str | None, *, has_nics: bool = True) -> dict[str, Any]:
-    """Return the facts of a node from the reading of its program; what it did not read is left out.
+    """Return the facts of a node from ``read``, the reading of its program; what it did not read is left out.
 
-    Without ``has_nics`` its interfaces have no hardware, and what the kernel says about that is left out.
+    ``vendor`` is that of its NICs. Without ``has_nics`` its interfaces have no hardware, and what the kernel says about
+    hardware is left out.
     """
     facts: dict[str, Any] = {}
     if "interfaces" in read:
@@ -43,7 +44,7 @@ def node_facts(read: Read, vendor: str | None, *, has_nics: bool = True) -> dict
 
 
 def _nic(interface: Read, vendor: str | None) -> dict[str, Any]:
-    """Return the facts of an interface; what could not be read is left out."""
+    """Return the facts of an interface; what was not read is left out."""
     facts: dict[str, Any] = {
         "mtu": interface.get("mtu"),
         "addresses": interface.get("addresses"),
@@ -52,7 +53,7 @@ def _nic(interface: Read, vendor: str | None) -> dict[str, Any]:
         "ipv6_addresses": interface.get("ipv6_addresses"),
         "ipv6_tables": _tables(interface.get("ipv6_rules")),
         "ipv6_rule_priorities": _priorities_of_rules(interface.get("ipv6_rules")),
-        "speed_gbps": _speed(interface.get("speed_mbps")),
+        "speed_gbps": _speed_gbps(interface.get("speed_mbps")),
         "autoneg": interface.get("autoneg"),
         "state": interface.get("state"),
         "routes": interface.get("routes"),
@@ -69,18 +70,21 @@ def _nic(interface: Read, vendor: str | None) -> dict[str, Any]:
 
 
 def _tables(rules: Iterable[Read] | None) -> list[int] | None:
+    """Return the numbers of the tables that rules lead to; tables with names are left out. None if nothing was read."""
     if rules is None:
         return None
     return [int(rule["table"]) for rule in rules if str(rule["table"]).isdigit()]
 
 
 def _priorities_of_rules(rules: Iterable[Read] | None) -> list[int] | None:
+    """Return the priorities of rules; None if they were not read, or if one has none."""
     if rules is None or not all("priority" in rule for rule in rules):
         return None
     return [int(rule["priority"]) for rule in rules]
 
 
-def _speed(mbps: object) -> int | None:
+def _speed_gbps(mbps: object) -> int | None:
+    """Return the kernel's speed of a port in Gb/s; None without a link."""
     # The kernel shows -1 for a port without a link.
     if isinstance(mbps, str) and mbps.isdigit():
         return int(mbps) // 1000
@@ -88,7 +92,7 @@ def _speed(mbps: object) -> int | None:
 
 
 def _slot(speed: object, width: object) -> str | None:
-    """Return the catalog's name of a slot (``gen5x16``) from ``32.0 GT/s PCIe`` and ``16``."""
+    """Return the catalog's name of a slot, ``gen5x16`` for ``32.0 GT/s PCIe`` and ``16``; None if one is unknown."""
     generation = _GENERATIONS.get(str(speed or "").partition(" ")[0])
     if generation is None or not str(width or "").isdigit():
         return None
@@ -96,7 +100,7 @@ def _slot(speed: object, width: object) -> str | None:
 
 
 def _settings(settings: Read, vendor: str) -> dict[str, Any]:
-    """Return the settings that have a fact of their own."""
+    """Return the facts of those settings that have a fact of their own."""
     facts: dict[str, Any] = {}
     for pack_name, source in load_catalog().vendor_pack(vendor).facts.items():
         value = settings.get(source["what"])
@@ -130,7 +134,7 @@ def _tos(value: object) -> int | None:
 
 
 def _priorities(value: object) -> list[int] | None:
-    """Return the priorities that are on, from ``0 0 0 1 …`` or from a map of words."""
+    """Return the priorities that are on, given as ``0 0 0 1 …`` or as a map from priorities to words."""
     words: Mapping[Any, Any]
     if isinstance(value, Mapping):
         words = value
@@ -139,7 +143,8 @@ def _priorities(value: object) -> list[int] | None:
     return sorted(int(priority) for priority, word in words.items() if str(word).lower() in _ON_WORDS)
 
 
-def _map(value: object) -> dict[str, int] | None:
+def _number_map(value: object) -> dict[str, int] | None:
+    """Return a map from numbers to numbers, without its other entries; None for another value."""
     if not isinstance(value, Mapping):
         return None
     return {str(key): int(entry) for key, entry in value.items() if str(key).isdigit() and str(entry).isdigit()}
@@ -155,7 +160,7 @@ class _FactForm(NamedTuple):
 # By the names in the vendors' packs; all other facts are words.
 _FACT_FORMS: Mapping[str, _FactForm] = {
     "pfc": _FactForm("pfc", _priorities),
-    "dscp_to_priority": _FactForm("dscp_to_priority", _map),
+    "dscp_to_priority": _FactForm("dscp_to_priority", _number_map),
     "roce_tos": _FactForm("roce_tos", _number),
     # A driver that adds ECT(0) itself takes the bare code point.
     "roce_dscp": _FactForm("roce_tos", _tos),

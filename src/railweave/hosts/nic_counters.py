@@ -39,6 +39,7 @@ def nic_counters(policy: NicCounterPolicy | None, vendor: str | None, places: Pl
 
 
 def _counters(pack: VendorPack, policy: NicCounterPolicy) -> list[dict[str, Any]]:
+    """Return each counter of a vendor's pack with its file; those that node_exporter reads itself are left out."""
     entries = []
     for name, file in pack.counters.items():
         if policy.infiniband_hw_counters and file in _OF_NODE_EXPORTER:
@@ -48,4 +49,5 @@ def _counters(pack: VendorPack, policy: NicCounterPolicy) -> list[dict[str, Any]
 
 
 def _entry(metric: ScrapedMetric) -> Mapping[str, Any]:
+    """Return a metric as in the node's document."""
     return {"name": metric.name, "type": metric.kind, "help": metric.help, "labels": list(metric.labels)}

@@ -24,8 +24,11 @@ class ChangeKind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class HostChange:
-    """A change of one node. ``subject`` is a path or an interface, ``what`` the setting; ``diff`` is a file's unified
-    diff, empty for a setting."""
+    """A change of one node.
+
+    ``subject`` is the path of a file or an interface, ``what`` is the setting. ``diff`` is the unified diff of a file,
+    empty for a setting.
+    """
 
     kind: ChangeKind
     subject: str
@@ -50,8 +53,11 @@ class HostNote:
 
 @dataclass(frozen=True, slots=True)
 class HostResult:
-    """One node of a run; ``error`` says why it failed or was not reached, ``notes`` come in addition to its changes.
-    ``interrupted`` tells that an earlier change of the node did not end."""
+    """The result of one node.
+
+    ``error`` says why it failed or was not reached; ``notes`` come in addition to its changes. ``interrupted`` tells
+    that an earlier change of the node did not end.
+    """
 
     name: str
     state: HostState

@@ -23,13 +23,16 @@ _STRICT_LIMIT_GBPS = 10
 _WRITES = frozenset({"writes", "restore", "removes"})
 
 
-def filled_steps(pack: VendorPack, mark: NicMarking, receive: NicReceive | None = None) -> list[dict[str, Any]]:
-    """Return the steps of ``pack`` for a marking, as in the node's document; ``receive`` is None without a cable."""
-    values = _marking_values(mark)
+def filled_steps(pack: VendorPack, marking: NicMarking, receive: NicReceive | None = None) -> list[dict[str, Any]]:
+    """Return the steps of ``pack`` with the values of a marking, as in the node's document.
+
+    ``receive`` is what sizes the receive buffers, None for a node without a cable.
+    """
+    values = _marking_values(marking)
     # Receive buffers are for lossless classes: a fabric whose RDMA is lossy may have none.
-    has_buffers = bool(mark.lossless) or not mark.is_lossy
+    has_buffers = bool(marking.lossless) or not marking.is_lossy
     if receive is not None and has_buffers:
-        values |= _receive_values(mark, receive)
+        values |= _receive_values(marking, receive)
     steps = []
     for step in pack.steps:
         if not _has_needed(step, values):
@@ -43,7 +46,7 @@ def filled_steps(pack: VendorPack, mark: NicMarking, receive: NicReceive | None 
 
 
 def _filled_step(step: Step, values: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a step with its ``$names`` filled in, without the reads whose needed name has no value."""
+    """Return a step with its ``$names`` filled in; reads that need a name without a value are left out."""
     filled = {key: value for key, value in step.items() if key not in {"needs", "for", "source"}}
     filled["reads"] = [_filled_read(read, values) for read in step["reads"] if _has_needed(read, values)]
     for key in _WRITES & step.keys():
@@ -51,95 +54,99 @@ def _filled_step(step: Step, values: Mapping[str, Any]) -> dict[str, Any]:
     return filled
 
 
-def _receive_values(mark: NicMarking, receive: NicReceive) -> dict[str, Any]:
-    """Return the buffers of a NIC; lossless priorities share one."""
+def _receive_values(marking: NicMarking, receive: NicReceive) -> dict[str, Any]:
+    """Return the values of the ``$names`` for the receive buffers of a NIC; all lossless priorities share one."""
     units = ceil(receive.lossless_bytes / _BUFFER_UNIT_BYTES)
     return {
         "cable_m": str(receive.cable_m),
-        "buffer_map": _by_priority(mark, _LOSSLESS_BUFFER, "0"),
+        "buffer_map": _by_priority(marking, _LOSSLESS_BUFFER, "0"),
         "receive_buffers": {_LOSSLESS_BUFFER: str(units * _BUFFER_UNIT_BYTES)},
     }
 
 
-def filled_firmware(pack: VendorPack, mark: NicMarking) -> list[str]:
-    """Return the firmware settings of ``pack`` as ``NAME=value``; those of notifications only if a class has them."""
-    values = _marking_values(mark)
-    has_cnp = mark.cnp_dscp is not None
+def filled_firmware(pack: VendorPack, marking: NicMarking) -> list[str]:
+    """Return the firmware settings of ``pack`` as ``NAME=value``.
+
+    Those of notifications are left out if no class carries notifications.
+    """
+    values = _marking_values(marking)
+    has_cnp = marking.cnp_dscp is not None
     texts = [text for text in pack.firmware if has_cnp or "$cnp" not in text]
-    return [_word(text, values) for text in texts]
+    return [_filled_text(text, values) for text in texts]
 
 
-def filled_counter(pack: VendorPack, mark: NicMarking) -> Mapping[str, Any]:
-    """Return the read of the bytes sent in the RDMA class's priority; empty if the NIC does not count them."""
+def filled_counter(pack: VendorPack, marking: NicMarking) -> Mapping[str, Any]:
+    """Return the read of the bytes that a NIC sent in the priority of RDMA; empty if it does not count them."""
     if not pack.sent_bytes:
         return {}
-    pattern = _word(pack.sent_bytes["pattern"], _marking_values(mark))
+    pattern = _filled_text(pack.sent_bytes["pattern"], _marking_values(marking))
     return {**pack.sent_bytes, "pattern": pattern}
 
 
-def _by_priority(mark: NicMarking, lossless: str, lossy: str) -> dict[str, str]:
-    """Return a word for each of the eight priorities, by whether it is lossless."""
+def _by_priority(marking: NicMarking, lossless: str, lossy: str) -> dict[str, str]:
+    """Return a word for each of the eight priorities: ``lossless`` or ``lossy``."""
     words = {}
-    for priority, is_paused in enumerate(mark.pfc):
+    for priority, is_paused in enumerate(marking.pfc):
         words[str(priority)] = lossless if is_paused else lossy
     return words
 
 
-def _marking_values(mark: NicMarking) -> dict[str, Any]:
+def _marking_values(marking: NicMarking) -> dict[str, Any]:
     """Return the values of the ``$names`` in a pack."""
-    class_map = {str(dscp): str(priority) for dscp, priority in mark.class_dscp}
+    class_map = {str(dscp): str(priority) for dscp, priority in marking.class_dscp}
     # A NIC that maps DSCP n to priority n // 8 by default would make DSCPs of other classes lossless, too.
     class_map_of_eighths: dict[str, str] = {}
-    for priority in mark.lossless:
+    for priority in marking.lossless:
         for dscp in range(8 * priority, 8 * priority + 8):
-            class_map_of_eighths[str(dscp)] = str(mark.rest_priority)
+            class_map_of_eighths[str(dscp)] = str(marking.rest_priority)
     class_map_of_eighths |= class_map
     values: dict[str, Any] = {
-        "dscp": str(mark.dscp),
-        "priority": str(mark.priority),
-        "tos": str(mark.tos),
-        "tos_without_ecn": str(mark.dscp * 4),
+        "dscp": str(marking.dscp),
+        "priority": str(marking.priority),
+        "tos": str(marking.tos),
+        "tos_without_ecn": str(marking.dscp * 4),
         # bnxt_setupcc.sh accepts less than the whole port only.
-        "share": str(min(max(mark.share_percent, 1), 99)),
-        "marked_mask": str(sum(1 << priority for priority in mark.marked)),
-        "pfc_words": " ".join(_by_priority(mark, "1", "0").values()),
-        "pfc_map": _by_priority(mark, "on", "off"),
-        "no_drop_map": _by_priority(mark, "enable", "disable"),
-        **_schedule(mark.shares),
-        "lossless": [str(priority) for priority in mark.lossless],
-        "marked": [str(priority) for priority in mark.marked],
+        "share": str(min(max(marking.share_percent, 1), 99)),
+        "marked_mask": str(sum(1 << priority for priority in marking.marked)),
+        "pfc_words": " ".join(_by_priority(marking, "1", "0").values()),
+        "pfc_map": _by_priority(marking, "on", "off"),
+        "no_drop_map": _by_priority(marking, "enable", "disable"),
+        **_schedule(marking.shares),
+        "lossless": [str(priority) for priority in marking.lossless],
+        "marked": [str(priority) for priority in marking.marked],
         # bnxt_setupcc.sh: 2 is congestion control alone, 3 is PFC too.
-        "bnxt_mode": "3" if mark.lossless else "2",
-        "rest": str(mark.rest_priority),
+        "bnxt_mode": "3" if marking.lossless else "2",
+        "rest": str(marking.rest_priority),
         "class_map": class_map,
         "class_map_of_eighths": class_map_of_eighths,
         "cnp_words": [],
     }
-    return values | _optional_values(mark)
+    return values | _optional_values(marking)
 
 
-def _optional_values(mark: NicMarking) -> dict[str, Any]:
+def _optional_values(marking: NicMarking) -> dict[str, Any]:
     """Return the values of the ``$names`` that only some markings have."""
     values: dict[str, Any] = {}
-    if mark.is_lossy:
+    if marking.is_lossy:
         values["lossy_rdma"] = "1"
-    if mark.cnp_dscp is not None:
+    if marking.cnp_dscp is not None:
         values |= {
-            "cnp_dscp": str(mark.cnp_dscp),
-            "cnp_priority": str(mark.cnp_priority),
-            "cnp_words": ["-c", str(mark.cnp_priority), "-p", str(mark.cnp_dscp)],
+            "cnp_dscp": str(marking.cnp_dscp),
+            "cnp_priority": str(marking.cnp_priority),
+            "cnp_words": ["-c", str(marking.cnp_priority), "-p", str(marking.cnp_dscp)],
         }
     return values
 
 
 def _schedule(shares: Iterable[tuple[int, int | None]]) -> dict[str, Any]:
-    """Return the shares of all priorities as words of a tool: percent of the port, N/A for a strict one.
+    """Return the values of the ``$names`` for the schedule of the priorities, which are in a tool's words.
 
-    The percents add up to 100.
+    ``schedule_map`` has percents of the port, which add up to 100, and ``N/A`` for strict priorities;
+    ``schedule_limits`` has limits of strict ones in Gb/s.
     """
     share_of = dict(shares)
     weights = {priority: share for priority, share in share_of.items() if share is not None}
-    # 1 if all shares are 0.
+    # If all shares are 0, nothing is divided by 0.
     total = sum(weights.values()) or 1
     percents = {priority: weight * 100 // total for priority, weight in weights.items()}
     # What rounding down leaves goes to the largest.
@@ -157,8 +164,9 @@ def _schedule(shares: Iterable[tuple[int, int | None]]) -> dict[str, Any]:
     return {"schedule_map": schedule, "schedule_limits": limits}
 
 
-def _has_needed(part: Mapping[str, Any], values: Mapping[str, Any]) -> bool:
-    return "needs" not in part or part["needs"] in values
+def _has_needed(step_or_read: Mapping[str, Any], values: Mapping[str, Any]) -> bool:
+    """Tell whether the name that a step or a read needs has a value, or it needs none."""
+    return "needs" not in step_or_read or step_or_read["needs"] in values
 
 
 def _filled_read(read: Mapping[str, Any], values: Mapping[str, Any]) -> dict[str, Any]:
@@ -166,31 +174,31 @@ def _filled_read(read: Mapping[str, Any], values: Mapping[str, Any]) -> dict[str
     filled = {key: value for key, value in read.items() if key != "needs"}
     for key in {"want", "clear", "rest"} & read.keys():
         if read[key].startswith("$"):
-            # It may stand for a map, and `_word` fills in words only.
+            # It may stand for a map, and `_filled_text` fills in words only.
             filled[key] = values[read[key][1:]]
     for key in {"file", "what"} & read.keys():
-        filled[key] = _word(read[key], values)
+        filled[key] = _filled_text(read[key], values)
     return filled
 
 
 def _filled_write(write: Mapping[str, Any], values: Mapping[str, Any]) -> dict[str, Any]:
     """Return a command, or a file and its text, with the ``$names`` filled in."""
     if "command" not in write:
-        return {**write, "file": _word(write["file"], values), "text": _word(write["text"], values)}
+        return {**write, "file": _filled_text(write["file"], values), "text": _filled_text(write["text"], values)}
     command: list[str] = []
     for text in write["command"]:
-        command += _words(text, values)
+        command += _filled_words(text, values)
     return {"command": command}
 
 
-def _words(text: str, values: Mapping[str, Any]) -> list[str]:
-    """Return ``text`` with its ``$names`` filled in; a name that stands for several words becomes several."""
+def _filled_words(text: str, values: Mapping[str, Any]) -> list[str]:
+    """Return ``text`` with its ``$names`` filled in as words: several if it is a name that stands for several."""
     if text.startswith("$") and isinstance(values[text[1:]], list):
         return list(values[text[1:]])
-    return [_word(text, values)]
+    return [_filled_text(text, values)]
 
 
-def _word(text: str, values: Mapping[str, Any]) -> str:
+def _filled_text(text: str, values: Mapping[str, Any]) -> str:
     """Return ``text`` with its ``$names`` filled in, each of which stands for one word."""
     if "$" not in text:
         return text

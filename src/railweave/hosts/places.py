@@ -108,8 +108,11 @@ class Places:
 
     @property
     def owned(self) -> tuple[str, ...]:
-        """Return patterns of files that are removed unless they are rendered: those of a removed rail, of another
-        backend, or of counters that the intent does not ask for any more."""
+        """Return patterns of the fabric's files on a node; a file that matches and is not rendered is removed.
+
+        Such files are those of a removed rail, of another network backend, or of counters that the intent no longer
+        asks for.
+        """
         # A single fabric also owns the files of several, in case the intent had several before.
         names = "*"
         netplan = "90-railweave*"
@@ -131,7 +134,7 @@ class Places:
 
     def installed(self, files: Mapping[str, bytes], backend: NetworkBackend) -> Iterator[InstalledFile]:
         """Yield the files of a node as they are installed; those of the other network backend are left out."""
-        paths = self._by_name
+        paths = self._path_by_name
         for name, content in files.items():
             if name in PROGRAMS:
                 yield InstalledFile(paths[name], _PROGRAM_MODE, content)
@@ -145,7 +148,7 @@ class Places:
                 yield InstalledFile(path, mode, content)
 
     def _network_place(self, name: str, backend: NetworkBackend) -> tuple[str, int] | None:
-        """Return the path and mode of a network file, None where ``backend`` does not read the file."""
+        """Return the path and the mode of a network file; None if ``backend`` does not read the file."""
         # udev names interfaces by .link files, whichever backend configures them.
         is_link_file = name.endswith(".link")
         is_of_networkd = name.startswith("networkd/") and backend is NetworkBackend.NETWORKD
@@ -162,7 +165,8 @@ class Places:
         return f"-{self.part}" if self.part else ""
 
     @property
-    def _by_name(self) -> Mapping[str, str]:
+    def _path_by_name(self) -> Mapping[str, str]:
+        """Return the paths of the files that every network backend installs, by their names in a node's folder."""
         # NCCL's files have one place: only the fabric in which the node's GPUs meet has them.
         return {
             "sysctl.conf": f"/etc/sysctl.d/90-railweave{self._suffix}.conf",

@@ -67,6 +67,7 @@ class HostRenderer:
     def __init__(
         self, fabric: Fabric, templates: Templates, sends: Fabric | None = None, before: Sequence[str] = SCHEDULERS
     ) -> None:
+        """Start without rendered files; ``sends`` is ``fabric`` unless a shared value changes."""
         self.fabric = fabric
         self.places = Places(fabric.part)
         self._before = before
@@ -79,11 +80,11 @@ class HostRenderer:
         return {**self.shared(host), **self.own(host)}
 
     def shared(self, host: Host) -> Mapping[str, bytes]:
-        """Return the files that are the same on every node of the kind of ``host``."""
+        """Return the files that are the same on all nodes of the kind of ``host``, by their names."""
         return self._kind(host, self._node(host)).shared
 
     def own(self, host: Host) -> Mapping[str, bytes]:
-        """Return the files with the addresses of ``host``."""
+        """Return the files with the addresses of ``host``, by their names."""
         node = self._node(host)
         kind = self._kind(host, node)
         texts = [rail_texts(node, rail) for rail in node.rails]
@@ -112,6 +113,7 @@ class HostRenderer:
         return node_in_transition(self.fabric, self._sends, host)
 
     def _kind(self, host: Host, node: NodeSettings) -> _Kind:
+        """Return what ``host``, whose settings are ``node``, shares with other nodes; rendered once for each kind."""
         key = (host.kind, host.nic_model)
         if key not in self._kinds:
             self._kinds[key] = self._new_kind(node, host.runs_nccl)
@@ -153,7 +155,10 @@ class HostRenderer:
         }
 
     def _counter_files(self, telemetry: TelemetryPolicy, directory: str) -> dict[str, bytes]:
-        """Return the program that writes counters of NICs to a folder, and its units; it runs once a scrape."""
+        """Return the program that writes the counters of NICs to ``directory``, and its units.
+
+        It runs at the interval of the scrapes.
+        """
         service_values = {
             "document": self.places.document,
             "command": self.places.counter_command,
@@ -172,30 +177,30 @@ class HostRenderer:
 
 def _nic_values(node: NodeSettings) -> Mapping[str, Any]:
     """Return the settings of the NICs in a node's document; none without RDMA, or without a pack for the vendor."""
-    mark = node.marking
-    if node.vendor is None or mark is None:
+    marking = node.marking
+    if node.vendor is None or marking is None:
         return {"vendor": None, "names": {}, "steps": [], "firmware": []}
     pack = load_catalog().vendor_pack(node.vendor)
     cnp = None
-    if mark.cnp_dscp is not None:
-        cnp = {"dscp": mark.cnp_dscp, "priority": mark.cnp_priority}
+    if marking.cnp_dscp is not None:
+        cnp = {"dscp": marking.cnp_dscp, "priority": marking.cnp_priority}
     return {
         "vendor": node.vendor,
         "trust": "dscp",
-        "rdma": {"dscp": mark.dscp, "priority": mark.priority, "tos": mark.tos},
+        "rdma": {"dscp": marking.dscp, "priority": marking.priority, "tos": marking.tos},
         "cnp": cnp,
-        "pfc": [priority for priority, is_paused in enumerate(mark.pfc) if is_paused],
-        "firmware": filled_firmware(pack, mark),
+        "pfc": [priority for priority, is_paused in enumerate(marking.pfc) if is_paused],
+        "firmware": filled_firmware(pack, marking),
         "firmware_query": list(pack.firmware_query),
         "firmware_set": pack.firmware_set,
         "names": pack.names,
-        "sent_bytes": filled_counter(pack, mark),
-        "steps": filled_steps(pack, mark, node.receive),
+        "sent_bytes": filled_counter(pack, marking),
+        "steps": filled_steps(pack, marking, node.receive),
     }
 
 
-def _bootstrap(fabric: Fabric) -> str:
-    """Return NCCL_SOCKET_IFNAME for an intent that names no front-end interface."""
+def _bootstrap_interfaces(fabric: Fabric) -> str:
+    """Return the value of NCCL_SOCKET_IFNAME for an intent that names no front-end interface."""
     # With ^ NCCL takes the first interface without one of these prefixes: the front end.
     return "^" + ",".join(("lo", "docker", fabric.interfaces, *fabric.rdma_beside))
 
@@ -218,15 +223,15 @@ def nccl_settings(fabric: Fabric, node: NodeSettings) -> Mapping[str, str]:
     queue_pairs = fabric.policies.hosts.queue_pairs
     if queue_pairs is not None:
         settings["NCCL_IB_QPS_PER_CONNECTION"] = str(queue_pairs)
-    settings["NCCL_SOCKET_IFNAME"] = fabric.policies.hosts.frontend or _bootstrap(fabric)
+    settings["NCCL_SOCKET_IFNAME"] = fabric.policies.hosts.frontend or _bootstrap_interfaces(fabric)
     return settings
 
 
 def _gid_choice(fabric: Fabric) -> Mapping[str, str]:
-    """Return the variables by which NCCL 2.21 and later choose a GID (``ncclUpdateGidIndex``); none if NICs have one.
+    """Return the variables by which NCCL 2.21 and later choose a GID (``ncclUpdateGidIndex``).
 
-    They are the family, the pool and RoCE v2. A fixed index would count GIDs in the order in which Linux got their
-    addresses (check N-5).
+    They state the family, the pool and RoCE v2. A fixed index would count GIDs in the order in which Linux got their
+    addresses (check N-5). Empty if a NIC has only one GID.
     """
     addressing = fabric.policies.addressing
     # With IPv6 there is also a GID of the link-local address, which is not routed. A NIC that several leaves share also
@@ -262,10 +267,12 @@ differs."""
 def rail_texts(node: NodeSettings, rail: Rail) -> dict[str, Any]:
     """Return the values of an interface in the templates.
 
-    ``source`` is the address without the length, ``gateway`` the leaf's; ``table`` holds the default route, the main
-    table the routes to ``reached`` with ``metric``. MTUs are in bytes; that of routes is None if it is the interface's.
-    Without IPv4 ``address``, ``source``, ``gateway`` and ``reached`` are empty. ``ipv6`` has the same for IPv6, ``nic``
-    the address that the ports of a NIC share; both may be None.
+    - ``address`` is the IPv4 address with its length, ``source`` the address alone, ``gateway`` that of the leaf
+    - ``table`` holds the default route; the main table holds the routes to ``reached``, with ``metric``
+    - ``mtu`` and ``route_mtu`` are in bytes; ``route_mtu`` is None if it is that of the interface
+    - ``ipv6`` has the same values for IPv6, ``nic`` those of the address that the ports of a NIC share
+
+    Without IPv4 its values are empty. Without IPv6, or without a shared address, ``ipv6`` and ``nic`` are None.
     """
     return {
         "host": node.name,
@@ -283,6 +290,7 @@ def rail_texts(node: NodeSettings, rail: Rail) -> dict[str, Any]:
 
 
 def _nic_texts(nic: NicAddress | None) -> dict[str, Any] | None:
+    """Return the values of the address that the ports of a NIC share; None without one."""
     if nic is None:
         return None
     source = ipv4_text(nic.address)
@@ -290,6 +298,7 @@ def _nic_texts(nic: NicAddress | None) -> dict[str, Any] | None:
 
 
 def _ipv4_texts(ipv4: RailAddress | None) -> dict[str, Any]:
+    """Return the IPv4 values of an interface; empty ones without IPv4."""
     if ipv4 is None:
         return {"address": "", "source": "", "gateway": "", "reached": []}
     source = ipv4_text(ipv4.address)
@@ -302,6 +311,7 @@ def _ipv4_texts(ipv4: RailAddress | None) -> dict[str, Any]:
 
 
 def _ipv6_texts(ipv6: RailAddress | None) -> dict[str, Any] | None:
+    """Return the IPv6 values of an interface; None without IPv6."""
     if ipv6 is None:
         return None
     source = ipv6_text(ipv6.address)
@@ -340,7 +350,7 @@ def _interface(rail: Rail, texts: Mapping[str, Any]) -> dict[str, Any]:
 def _routes(rail: Rail, texts: Mapping[str, Any], family: Mapping[str, Any]) -> list[dict[str, Any]]:
     """Return the routes of one family: the default in the rail's table, and those to nodes in the main table.
 
-    ``texts`` are the interface's, ``family`` those of the family in them; for IPv4 both are the same.
+    ``texts`` are the values of the interface, and ``family`` those of the family in them; for IPv4 both are the same.
     """
     gateway_keys = {"via": family["gateway"]}
     if texts["route_mtu"] is not None:
@@ -365,7 +375,10 @@ def intended_routes(node: NodeSettings, rail: Rail) -> tuple[list[dict[str, Any]
 def rails_document(
     node: NodeSettings, texts: Sequence[Mapping[str, Any]], nic: Mapping[str, Any], nccl: Mapping[str, str]
 ) -> dict[str, Any]:
-    """Return the document of ``node``; ``texts`` are those of its rails, its kind shares ``nic`` and ``nccl``."""
+    """Return the document of ``node``.
+
+    ``texts`` are the values of its rails; ``nic`` and ``nccl`` are the settings that the nodes of its kind share.
+    """
     return {
         "version": VERSION,
         "fabric": node.fabric,

@@ -27,12 +27,15 @@ class UnmetSetting(NamedTuple):
 
 
 def is_as_intended(read: Read, actual: Setting) -> bool:
-    """Tell whether a setting has the value that ``read`` wants; the ECN bits of a ToS byte do not count."""
+    """Tell whether a setting has the value that ``read`` wants, or ``read`` wants none.
+
+    The ECN bits of a ToS byte do not count.
+    """
     if "want" not in read:
         return True
     want = read["want"]
     if isinstance(want, Mapping) and isinstance(actual, Mapping):
-        return not list(_unmet_entries(read, want, actual))
+        return not list(_unmet_keys(read, want, actual))
     if read.get("is_tos") and isinstance(actual, str) and actual.isdigit():
         return same_class(int(actual), int(want))
     return bool(actual == want)
@@ -87,8 +90,8 @@ def _compared_reads(node: NodeSettings) -> Iterator[Read]:
                 yield read
 
 
-def _unmet_entries(read: Read, want: Mapping[str, str], actual: Mapping[str, str]) -> Iterator[str]:
-    """Yield the keys of a map whose entries differ from the intended ones."""
+def _unmet_keys(read: Read, want: Mapping[str, str], actual: Mapping[str, str]) -> Iterator[str]:
+    """Yield the keys of the map ``actual`` whose entries may not stay as they are."""
     # Buffers may be larger than intended.
     if read.get("at_least"):
         for key, least in want.items():
@@ -99,15 +102,15 @@ def _unmet_entries(read: Read, want: Mapping[str, str], actual: Mapping[str, str
         if actual.get(key) != value:
             yield key
     unintended = {key: value for key, value in actual.items() if key not in want}
-    yield from _surplus(read, unintended)
+    yield from _surplus_keys(read, unintended)
 
 
-def _surplus(read: Read, unintended: Mapping[str, str]) -> Iterator[str]:
+def _surplus_keys(read: Read, unintended: Mapping[str, str]) -> Iterator[str]:
     """Yield the keys of unintended entries that may not stay: all of them, unless ``read`` names values to clear."""
     if "clear" not in read:
         yield from unintended
         return
-    # Other keys may have any value but the cleared ones; those get the value of the rest.
+    # Other keys may keep any value except the cleared ones, in whose place they get that of ``rest``.
     cleared_values = {*read["clear"]} - {read["rest"]}
     for key, value in unintended.items():
         if value in cleared_values:
@@ -115,13 +118,13 @@ def _surplus(read: Read, unintended: Mapping[str, str]) -> Iterator[str]:
 
 
 def _texts(read: Read, actual: Setting) -> tuple[str, str]:
-    """Return a setting and its intended value as text; for a map the entries that differ."""
+    """Return a setting and its intended value as texts; of a map only the entries that differ."""
     want = read["want"]
     if not isinstance(want, Mapping) or not isinstance(actual, Mapping):
         return str(actual), str(want)
-    keys = list(_unmet_entries(read, want, actual))
+    keys = list(_unmet_keys(read, want, actual))
     actual_text = " ".join(f"{key}:{actual.get(key, 'none')}" for key in keys)
-    # What an entry that is not intended gets.
+    # The value that an unintended entry gets.
     rest = read.get("rest", "none")
     intended_text = " ".join(f"{key}:{want.get(key, rest)}" for key in keys)
     return actual_text, intended_text

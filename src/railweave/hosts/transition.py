@@ -11,7 +11,7 @@ from railweave.hosts.values import NicMarking, NodeSettings, marking, node_of
 
 
 def node_in_transition(accepts: Fabric, sends: Fabric, host: Host) -> NodeSettings:
-    """Return the settings of ``host`` if it accepts the values of one fabric and sends those of the other."""
+    """Return the settings of ``host`` while it accepts the values of one fabric and sends those of another one."""
     node = node_of(accepts, host)
     if sends is accepts:
         return node
@@ -21,7 +21,10 @@ def node_in_transition(accepts: Fabric, sends: Fabric, host: Host) -> NodeSettin
 
 
 def _mixed_marking(accepted: NicMarking | None, sent: NicMarking | None) -> NicMarking | None:
-    """Return the marking of a NIC that accepts the code points of one marking and sends with another one."""
+    """Return the marking of a NIC that accepts the code points of one marking and sends those of another.
+
+    If one of the two is None, the accepted one is returned.
+    """
     if accepted is None or sent is None:
         return accepted
     return accepted._replace(

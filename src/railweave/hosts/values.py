@@ -99,17 +99,19 @@ def marking(classes: Sequence[TrafficClass]) -> NicMarking | None:
         class_dscp=tuple((dscp, traffic.priority) for traffic in classes for dscp in traffic.dscp),
         rest_priority=next((traffic.priority for traffic in classes if traffic.is_default), 0),
         share_percent=rdma.share_percent,
-        shares=tuple(map(_share, classes)),
+        shares=tuple(map(_priority_and_share, classes)),
         marked=tuple(sorted({traffic.priority for traffic in classes if traffic.marks})),
         is_lossy=rdma.is_lossy_rdma,
     )
 
 
 def _class_with_dscp(classes: Sequence[TrafficClass], role: ClassRole) -> TrafficClass | None:
+    """Return the first class of a role that has code points of its own; None if there is none."""
     return next((traffic for traffic in classes if traffic.role is role and traffic.dscp), None)
 
 
-def _share(traffic: TrafficClass) -> tuple[int, int | None]:
+def _priority_and_share(traffic: TrafficClass) -> tuple[int, int | None]:
+    """Return the priority of a class, and its share in percent or None for a strict class."""
     percent = None if traffic.strict else traffic.share_percent
     return traffic.priority, percent
 
@@ -128,8 +130,10 @@ NIC_PREFIX_LENGTH = 32
 
 
 class RailAddress(NamedTuple):
-    """A fabric interface in one family: its address, the far end's as ``gateway``, and the prefixes of nodes that it
-    leads to."""
+    """The addresses of a fabric interface in one family.
+
+    ``gateway`` is the address of the far end; ``reached`` are the prefixes of nodes that the interface leads to.
+    """
 
     address: int
     gateway: int
@@ -181,8 +185,10 @@ class Rail(NamedTuple):
 
 
 class NicReceive(NamedTuple):
-    """The values that size a NIC's receive buffers: its cable in meters, and the bytes of a lossless buffer, which
-    holds a frame and the headroom."""
+    """The values that size a NIC's receive buffers.
+
+    These are the length of its cable in meters, and the bytes of a lossless buffer: a frame and the headroom.
+    """
 
     cable_m: int
     lossless_bytes: int
@@ -227,11 +233,14 @@ def node_of(fabric: Fabric, host: Host) -> NodeSettings:
 
 
 def _rail(fabric: Fabric, host: Host, link: Link, rdma_prefix: str) -> Rail:
-    """Return the interface of a node at a link; ``rdma_prefix`` begins the names of its driver's RDMA devices."""
+    """Return the interface of a node at a link.
+
+    The names of its driver's RDMA devices begin with ``rdma_prefix``, which is empty if they are not known.
+    """
     port = host.ports[link.lower_port]
     # Counted over all fabrics of the node.
     number = host.port_number(link.lower_port)
-    order = _order(fabric, host, link.lower_port)
+    rank = _rank(fabric, host, link.lower_port)
     rdma = port.rdma
     if not rdma and rdma_prefix:
         # The kernel numbers the devices of a driver from 0, like mlx5_0.
@@ -244,15 +253,18 @@ def _rail(fabric: Fabric, host: Host, link: Link, rdma_prefix: str) -> Rail:
         rule_priority=FIRST_PRIORITY + number,
         switch=link.upper,
         plane=link.plane,
-        metric=FIRST_TABLE + order,
+        metric=FIRST_TABLE + rank,
         ipv4=_ipv4_address(fabric, link),
         ipv6=_ipv6_address(fabric, link),
-        nic=_nic_address(fabric, host, link, order),
+        nic=_nic_address(fabric, host, link, rank),
     )
 
 
-def _order(fabric: Fabric, host: Host, index: int) -> int:
-    """Return the rank of a port among those of its node, over all fabrics."""
+def _rank(fabric: Fabric, host: Host, index: int) -> int:
+    """Return the rank of the port ``index`` among those of its node, over all fabrics.
+
+    Sockets that bind no address use the ports in this order.
+    """
     if fabric.leaves_per_nic == 1:
         return host.port_number(index)
     port = host.ports[index]
@@ -265,7 +277,7 @@ def _order(fabric: Fabric, host: Host, index: int) -> int:
     return host.first_port + port.nic * ports_of_nic + turn * planes + port.plane
 
 
-def _nic_address(fabric: Fabric, host: Host, link: Link, order: int) -> NicAddress | None:
+def _nic_address(fabric: Fabric, host: Host, link: Link, rank: int) -> NicAddress | None:
     """Return the address that a port shares with the other ports of its NIC and plane; None if it has only its own."""
     address = fabric.nic_address(link)
     if address is None:
@@ -275,12 +287,13 @@ def _nic_address(fabric: Fabric, host: Host, link: Link, order: int) -> NicAddre
     for index, node_port in enumerate(host.ports):
         if node_port.nic == port.nic and node_port.plane == port.plane:
             sharing_ports.append(index)
-    sharing_ports.sort(key=lambda index: _order(fabric, host, index))
+    sharing_ports.sort(key=lambda index: _rank(fabric, host, index))
     tables = tuple(FIRST_TABLE + host.port_number(index) for index in sharing_ports)
-    return NicAddress(address, FIRST_NIC_PRIORITY + order, tables)
+    return NicAddress(address, FIRST_NIC_PRIORITY + rank, tables)
 
 
 def _ipv4_address(fabric: Fabric, link: Link) -> RailAddress | None:
+    """Return the IPv4 addresses of a node's interface; None if nodes have no IPv4."""
     pool = fabric.policies.addressing.hosts
     if pool is None:
         return None
@@ -290,6 +303,7 @@ def _ipv4_address(fabric: Fabric, link: Link) -> RailAddress | None:
 
 
 def _ipv6_address(fabric: Fabric, link: Link) -> RailAddress | None:
+    """Return the IPv6 addresses of a node's interface; None if nodes have no IPv6."""
     network = fabric.ipv6_network(link)
     pool = fabric.policies.addressing.hosts_ipv6
     if network is None or pool is None:
@@ -298,7 +312,10 @@ def _ipv6_address(fabric: Fabric, link: Link) -> RailAddress | None:
 
 
 def _reached(fabric: Fabric, link: Link, pool: Pool, length: int) -> tuple[Pool, ...]:
-    """Return the prefixes that a link leads to: the whole pool, or the blocks of its rail if no switch joins rails."""
+    """Return the prefixes that a link leads to: the whole pool, or the blocks of its rail if no switch joins rails.
+
+    ``length`` is the prefix length of a block.
+    """
     if not fabric.rail_only:
         return (pool,)
     block_addresses = 1 << (pool.bits - length)
@@ -309,7 +326,7 @@ def _reached(fabric: Fabric, link: Link, pool: Pool, length: int) -> tuple[Pool,
 
 
 def _nics_reached(fabric: Fabric, link: Link) -> tuple[Pool, ...]:
-    """Return the prefixes of NICs' own addresses that a link leads to."""
+    """Return the prefixes of NICs' own addresses that a link leads to; none if NICs have no such addresses."""
     block = fabric.nic_blocks.get(link.upper)
     pool = fabric.policies.addressing.nics
     if block is None:
@@ -331,7 +348,7 @@ def _numbers_of_rail(fabric: Fabric, leaf: Switch) -> range:
 
 
 def _receive(links: Sequence[Link], mtu_bytes: int) -> NicReceive | None:
-    """Return the buffers for the longest of a node's cables."""
+    """Return what sizes the receive buffers for the longest of a node's cables; None without a cable."""
     if not links:
         return None
     cable_m = max(link.length_m for link in links)
@@ -343,7 +360,7 @@ def _receive(links: Sequence[Link], mtu_bytes: int) -> NicReceive | None:
 
 
 def host_vendor(fabric: Fabric, host: Host) -> str | None:
-    """Return the vendor of a node's NICs: the intent's, else the one whose pack has the model."""
+    """Return the vendor of a node's NICs: the one of the intent, else the one whose pack has the model, else None."""
     return fabric.policies.hosts.vendor or load_catalog().vendor_of(host.nic_model)
 
 
