@@ -26,17 +26,18 @@ class Cages:
                 self._holders.setdefault(cage, port.name)
 
     def port(self, device: str, index: int) -> str:
-        """Return the name of a port by its place in the panel."""
+        """Return the name of a port by its index in the panel of a switch."""
         return self._fabric.switch_of[device].panel.ports[index].name
 
     def holder(self, device: str, index: int) -> str:
-        """Return the port of the same cage that has the readings of its module."""
+        """Return the port that has the readings of a port's module: the first one of their cage."""
         return self._holders[self._cage(device, index)]
 
     def module(self, device: str, index: int, ports: Mapping[str, Any]) -> tuple[Module, range | None]:
-        """Return the module of a port, and the lanes that the port has of it; None if it has all.
+        """Return the module of a port, and the lanes of the module that the port uses.
 
-        ``ports`` are those of the switch's ``link_state``.
+        The lanes are None if the port uses all of them, or if they are unknown. ``ports`` are those of the switch's
+        ``link_state``.
         """
         state = ports.get(self.holder(device, index))
         if not isinstance(state, Mapping):

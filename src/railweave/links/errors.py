@@ -46,14 +46,18 @@ def port_errors(
     *,
     rebooted: bool = False,
 ) -> LinkErrors:
-    """Return the errors of a port by two rows of its counters; None is a row that the switch did not report."""
-    reason = _unmeasured(before, after, seconds, rebooted=rebooted)
+    """Return the errors of a port between two rows of its counters; None is a row that the switch did not report.
+
+    ``seconds`` are those between the readings, and ``rebooted`` tells that the switch booted in between. If the rows
+    cannot be compared, the result has the reason and no errors.
+    """
+    reason = _unmeasured_reason(before, after, seconds, rebooted=rebooted)
     if before is None or after is None or reason:
         return LinkErrors(reason)
-    measured = _growth(before, after)
-    if measured.unmeasured:
-        return LinkErrors(measured.unmeasured)
-    growth = measured.counters
+    error_growth = _error_growth(before, after)
+    if error_growth.unmeasured:
+        return LinkErrors(error_growth.unmeasured)
+    growth = error_growth.counters
     if limits.fec is NO_FEC:
         return _errors_without_fec(growth, seconds, limits)
     if after.get(BINS[0]) and not growth.get(BINS[0]):
@@ -70,8 +74,8 @@ class _ErrorGrowth(NamedTuple):
     unmeasured: str = ""
 
 
-def _growth(before: Mapping[str, int], after: Mapping[str, int]) -> _ErrorGrowth:
-    """Return by how much the counters of errors grew."""
+def _error_growth(before: Mapping[str, int], after: Mapping[str, int]) -> _ErrorGrowth:
+    """Return by how much the counters of errors grew, or why that is not known."""
     if after.keys().isdisjoint(_COUNTED):
         return _ErrorGrowth({}, "its switch reports no errors")
     counters: dict[str, int] = {}
@@ -91,7 +95,7 @@ def _growth(before: Mapping[str, int], after: Mapping[str, int]) -> _ErrorGrowth
     return _ErrorGrowth(counters)
 
 
-def _unmeasured(
+def _unmeasured_reason(
     before: Mapping[str, int] | None, after: Mapping[str, int] | None, seconds: float, *, rebooted: bool
 ) -> str:
     """Return why two rows cannot be compared; empty if they can."""
@@ -119,10 +123,13 @@ def _errors_before_fec(growth: Mapping[str, int], seconds: float, limits: LinkLi
     """Return the errors of a link with FEC: by its bins if the switch counts them, else by its corrected bits."""
     fec = limits.fec
     bins = [growth.get(name, 0) for name in BINS]
+    # Clean codewords are the first bin: a link that is up has some.
+    has_bins = bins[0] != 0
     uncorrectable = growth.get(UNCORRECTABLE, 0)
     codewords = float(sum(bins) + uncorrectable)
-    if bins[0]:
-        wrong_symbols = sum(count * number for count, number in enumerate(bins))
+    if has_bins:
+        wrong_symbols = sum(errors * codewords_of_bin for errors, codewords_of_bin in enumerate(bins))
+        # A codeword that FEC cannot correct has at least one wrong symbol more than it corrects.
         wrong_symbols += (fec.correctable + 1) * uncorrectable
     elif CORRECTED_BITS in growth or SYMBOL_ERRORS in growth:
         # Without bins the codewords are those of the line rate.
@@ -137,7 +144,8 @@ def _errors_before_fec(growth: Mapping[str, int], seconds: float, limits: LinkLi
     return LinkErrors(
         unmeasured=unmeasured,
         bits=codewords * fec.codeword_bits,
+        # A symbol is right if all of its bits are.
         bit_error_rate=-log1p(-symbol_error_rate) / fec.symbol_bits,
         uncorrectable=uncorrectable,
-        loss_by_bins=loss_by_bins(fec, bins, uncorrectable) if bins[0] else 0.0,
+        loss_by_bins=loss_by_bins(fec, bins, uncorrectable) if has_bins else 0.0,
     )

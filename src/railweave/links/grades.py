@@ -51,15 +51,15 @@ class EndReading(NamedTuple):
 
 
 def grade_of(reasons: Iterable[Reason]) -> Grade:
-    """Return the worst grade of the reasons, A without any."""
+    """Return the worst grade of the reasons; A if there are none."""
     return max((reason.grade for reason in reasons), default=Grade.A)
 
 
 def reasons_of(ends: Sequence[EndReading], limits: LinkLimits, policy: LinkPolicy) -> list[Reason]:
-    """Return why a link is not of grade A, by both of its ends, the worst first; few reasons, each said once."""
+    """Return why a link is not of grade A, by both of its ends: each reason once, the worst first."""
     reasons: list[Reason] = []
     if any(end.down for end in ends):
-        reasons.append(Reason(Grade.D, f"{_names(end.name for end in ends if end.down)} is down"))
+        reasons.append(Reason(Grade.D, f"{_joined_names(end.name for end in ends if end.down)} is down"))
     for end in ends:
         if not end.down:
             reasons += _error_reasons(end, limits, policy)
@@ -79,7 +79,7 @@ def not_measured(end: EndReading) -> str:
     return f"{end.name} is not measured: {end.errors.unmeasured}"
 
 
-def _names(names: Iterable[str]) -> str:
+def _joined_names(names: Iterable[str]) -> str:
     return " and ".join(dict.fromkeys(names))
 
 
@@ -90,9 +90,10 @@ def _times(count: int) -> str:
 
 
 def _error_reasons(end: EndReading, limits: LinkLimits, policy: LinkPolicy) -> Iterator[Reason]:
+    """Yield the reasons that the errors of an end give, and one if it is not measured."""
     errors = end.errors
     if errors.uncorrectable and not end.flaps:
-        yield _uncorrectable(end, limits)
+        yield _uncorrectable_reason(end, limits)
     if errors.unmeasured:
         yield Reason(Grade.B, not_measured(end))
     if errors.bit_error_rate is None:
@@ -107,44 +108,51 @@ def _error_reasons(end: EndReading, limits: LinkLimits, policy: LinkPolicy) -> I
         yield Reason(Grade.D, text)
 
 
-def _uncorrectable(end: EndReading, limits: LinkLimits) -> Reason:
+def _uncorrectable_reason(end: EndReading, limits: LinkLimits) -> Reason:
+    """Return the grade of codewords that FEC could not correct: C for as many as chance allows at the limit, else D."""
     errors = end.errors
     allowed = errors.bits / limits.fec.codeword_bits * LOSS_LIMIT
     most = allowed + _DEVIATIONS * allowed**0.5
-    word = "codewords that FEC could not correct"
+    losses = "codewords that FEC could not correct"
     if limits.fec is NO_FEC:
         # A single wrong bit is a frame, which IEEE 802.3 allows now and then.
         most = max(most, _DEVIATIONS)
-        word = "frames with errors"
+        losses = "frames with errors"
     grade = Grade.D
+    one_may_be_chance = limits.fec is NO_FEC or allowed >= 1
     # Without measured bits nothing says that so many are allowed.
-    if errors.bits and errors.uncorrectable <= most and (limits.fec is NO_FEC or allowed >= 1):
+    if errors.bits and errors.uncorrectable <= most and one_may_be_chance:
         grade = Grade.C
-    return Reason(grade, f"{end.name} counted {errors.uncorrectable:,} {word}")
+    return Reason(grade, f"{end.name} counted {errors.uncorrectable:,} {losses}")
 
 
 def rate_reason(samples: Sequence[Sample], limits: LinkLimits, policy: LinkPolicy) -> Reason | None:
-    """Return the grade of an error rate by its samples, oldest first; None for grade A.
+    """Return the grade of an error rate by its samples (oldest first), with the reason; None for grade A.
 
-    Only a rate within a decade of the limit of the FEC is drained for its trend: below that a prediction is too long.
+    A rate is drained for its trend only within a decade of what the FEC corrects: below that a prediction is too long.
     """
     if not samples:
         return None
     rate = level(samples)
-    text = f"has a bit error rate of {rate:.1e} before correction"
+    rate_text = f"has a bit error rate of {rate:.1e} before correction"
+    # A rate that has been above the limit for minutes only is not drained.
     if min(rate, sustained_level(samples)) >= limits.drain:
-        return Reason(Grade.D, f"{text}, the limit of the job is {limits.drain:.1e}")
+        return Reason(Grade.D, f"{rate_text}, the limit of the job is {limits.drain:.1e}")
     if rate < limits.watch:
         return None
-    return _trend_reason(rate, text, hours_until(samples, limits.first_loss), limits, policy)
+    return _trend_reason(rate, rate_text, hours_until(samples, limits.first_loss), limits, policy)
 
 
-def _trend_reason(rate: float, text: str, hours: float | None, limits: LinkLimits, policy: LinkPolicy) -> Reason:
-    """Return the grade of a rate between the limits to watch and to drain; None are hours without a steady rise."""
+def _trend_reason(rate: float, rate_text: str, hours: float | None, limits: LinkLimits, policy: LinkPolicy) -> Reason:
+    """Return the grade of a rate between the limits to watch and to drain.
+
+    ``hours`` are those until codewords will be lost, None if the rate does not rise steadily. ``rate_text`` states the
+    rate.
+    """
     if rate >= limits.repair and hours is not None and hours <= policy.lead_hours:
-        return Reason(Grade.D, f"{text}, and will lose codewords in about {hours:.1f} hours")
+        return Reason(Grade.D, f"{rate_text}, and will lose codewords in about {hours:.1f} hours")
     if rate >= limits.repair:
-        return Reason(Grade.C, f"{text}, within a decade of what {limits.fec.name} corrects")
+        return Reason(Grade.C, f"{rate_text}, within a decade of what {limits.fec.name} corrects")
     if hours is not None and hours <= _WEEK_H:
-        return Reason(Grade.C, f"{text}, and will lose codewords in about {hours:.0f} hours")
-    return Reason(Grade.B, f"{text}, within two decades of what {limits.fec.name} corrects")
+        return Reason(Grade.C, f"{rate_text}, and will lose codewords in about {hours:.0f} hours")
+    return Reason(Grade.B, f"{rate_text}, within two decades of what {limits.fec.name} corrects")

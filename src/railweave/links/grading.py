@@ -145,24 +145,25 @@ class LinkGrader:
         return ends
 
     def grade(self, readings: Mapping[str, SwitchLinks], only: Collection[str] | None = None) -> list[GradedCable]:
-        """Return all cables, or only those named in ``only``: the most harmful loss first, then the worst grade.
+        """Return all cables, or only those named in ``only``, with their grades.
 
-        A switch that is not among ``readings`` could not be read: its ends are not measured.
+        Those whose loss harms most come first, then those with the worst grade. A switch that is not among ``readings``
+        could not be read: its ends are not measured.
         """
-        chosen: Mapping[str, Sequence[Link]] = self.cables
+        chosen_links: Mapping[str, Sequence[Link]] = self.cables
         if only is not None:
-            chosen = {name: self.cables[name] for name in only}
-        if not self._costs.keys() >= chosen.keys():
-            self._costs = costs_of_cables(self._fabric, chosen)
-        cables = [self._graded(name, links, self._costs[name], readings) for name, links in chosen.items()]
-        place = {name: place for place, name in enumerate(self.cables)}
+            chosen_links = {name: self.cables[name] for name in only}
+        if not self._costs.keys() >= chosen_links.keys():
+            self._costs = costs_of_cables(self._fabric, chosen_links)
+        cables = [self._graded(name, links, self._costs[name], readings) for name, links in chosen_links.items()]
+        index_of = {name: index for index, name in enumerate(self.cables)}
         worst_first = "DCBA"
         return sorted(
-            cables, key=lambda cable: (cable.cost.severity, worst_first.index(cable.grade), place[cable.cable])
+            cables, key=lambda cable: (cable.cost.severity, worst_first.index(cable.grade), index_of[cable.cable])
         )
 
     def _graded(self, name: str, links: Sequence[Link], cost: Cost, readings: Mapping[str, SwitchLinks]) -> GradedCable:
-        """Return a cable graded by all of its links."""
+        """Return a cable with the grade of all of its links; ``cost`` is that of its loss."""
         reasons: list[Reason] = []
         ports: list[_PortReading] = []
         for link in links:
@@ -191,10 +192,11 @@ class LinkGrader:
         )
 
     def _end(self, device: str, index: int) -> GradedEnd:
+        """Return a port of a switch or node by its index there."""
         return GradedEnd(device, self._fabric.ports_of[device][index].name)
 
     def _ends(self, link: Link, limits: LinkLimits, readings: Mapping[str, SwitchLinks]) -> Iterator[_PortReading]:
-        """Yield the ends of a link at switches; the counters of nodes are not read."""
+        """Yield the readings of the ends of a link at switches; the counters of nodes are not read."""
         for device, index in ((link.lower, link.lower_port), (link.upper, link.upper_port)):
             if device not in self._fabric.switch_of:
                 continue
@@ -208,18 +210,21 @@ class LinkGrader:
     def _end_reading(
         self, name: str, device: str, index: int, limits: LinkLimits, reading: SwitchLinks
     ) -> _PortReading:
-        """Return an end by its counters, and by the state and the module of its port if the switch reported them."""
+        """Return the reading of an end: its errors, and its flaps and module if the switch reported them.
+
+        ``name`` is ``DEVICE:PORT``. The reading is added to the memory of the port.
+        """
         port = self._fabric.switch_of[device].panel.ports[index]
+        at = time_of(reading.after)
         errors = port_errors(
             counters_of(reading.before, port.name),
             counters_of(reading.after, port.name),
-            time_of(reading.after) - time_of(reading.before),
+            at - time_of(reading.before),
             limits,
             rebooted=reading.before.get("boot") != reading.after.get("boot"),
         )
-        at = time_of(reading.after)
         memory = self._memory.setdefault(name, PortMemory())
-        samples = _remembered(memory, errors, at, limits)
+        samples = _remembered_samples(memory, errors, at, limits)
         has_errors = bool(errors.uncorrectable) or (errors.bit_error_rate or 0.0) >= limits.watch
         state = reading.ports.get(port.name)
         if not isinstance(state, Mapping):
@@ -253,15 +258,18 @@ def counters_of(reading: Mapping[str, Any], port: str) -> dict[str, int] | None:
 
 
 def time_of(reading: Mapping[str, Any]) -> float:
-    """Return when a switch was read, in Unix seconds; not a number if it did not say that."""
+    """Return when a switch was read, in Unix seconds; NaN if it did not say that."""
     at = reading.get("at")
     if not isinstance(at, int | float) or isinstance(at, bool) or not isfinite(at):
         return nan
     return float(at)
 
 
-def _remembered(memory: PortMemory, errors: LinkErrors, at: float, limits: LinkLimits) -> list[Sample]:
-    """Add a reading to the samples of a port; return those that grade it. A good link forgets its samples."""
+def _remembered_samples(memory: PortMemory, errors: LinkErrors, at: float, limits: LinkLimits) -> list[Sample]:
+    """Add an error rate to the samples of a port, and return them; none if the rate is not measured.
+
+    The memory of a link with a good rate is cleared afterwards.
+    """
     rate = errors.bit_error_rate
     if rate is None:
         return []
@@ -273,7 +281,11 @@ def _remembered(memory: PortMemory, errors: LinkErrors, at: float, limits: LinkL
 
 
 def _flaps(memory: PortMemory, state: Mapping[str, Any], at: float, hours: int) -> int:
-    """Return how often a link went down within ``hours``, since it was repaired; 0 without the time of the reading."""
+    """Return how often a link went down within ``hours`` before ``at``, but not before its repair.
+
+    Notes the switch's count of transitions in ``memory``.
+    """
+    # A reading without a time says nothing of when a link went down.
     if isnan(at):
         return 0
     flaps = 0
@@ -285,6 +297,7 @@ def _flaps(memory: PortMemory, state: Mapping[str, Any], at: float, hours: int) 
         down_at = timegm(strptime(str(state.get("last_down_time", "")), _DOWN_TIME))
     except ValueError:
         return flaps
-    if max(int(memory.since), at - hours * 3600) <= down_at <= at:
+    start = max(int(memory.since), at - hours * 3600)
+    if start <= down_at <= at:
         return max(flaps, 1)
     return flaps

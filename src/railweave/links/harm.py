@@ -13,7 +13,7 @@ CableLinks = Mapping[str, Sequence[Link]]
 
 
 def links_of_cables(fabric: Fabric, names: Sequence[str]) -> dict[str, list[Link]]:
-    """Return the links of each cable; ``names`` are of the fabric's links in their order."""
+    """Return the links of each cable; ``names`` are the cables of the fabric's links, in their order."""
     cables: dict[str, list[Link]] = {}
     for link, name in zip(fabric.links, names, strict=True):
         cables.setdefault(name, []).append(link)
@@ -21,27 +21,27 @@ def links_of_cables(fabric: Fabric, names: Sequence[str]) -> dict[str, list[Link
 
 
 def costs_of_cables(fabric: Fabric, cables: CableLinks) -> dict[str, Cost]:
-    """Return what the loss of each cable costs."""
+    """Return what the loss of each of ``cables`` costs, by name."""
     # Line cards tell links apart whose loss costs the same.
-    parts = without_cards(components(fabric))
-    symmetry = Symmetry(parts)
+    all_components = without_cards(components(fabric))
+    symmetry = Symmetry(all_components)
     costs = Costs(fabric, symmetry)
     # By the lower end of a link.
     color_of = {}
     component_of = {}
-    for color, component in zip(symmetry.colors, parts, strict=True):
+    for color, component in zip(symmetry.colors, all_components, strict=True):
         # The failure of a link alone, without a switch.
         if component.down and not component.out:
             (link,) = component.down
             color_of[link.lower, link.lower_port] = color
             component_of[link.lower, link.lower_port] = component
     cost_of_kind: dict[tuple[int, ...], Cost] = {}
-    result = {}
+    cost_of_cable = {}
     for name, links in cables.items():
         ends = [(link.lower, link.lower_port) for link in links]
         # Links of one cable share a device, so cables whose links have the same colors cost the same.
         kind = tuple(sorted(color_of[end] for end in ends))
         if kind not in cost_of_kind:
             cost_of_kind[kind] = costs.of([component_of[end] for end in ends])
-        result[name] = cost_of_kind[kind]
-    return result
+        cost_of_cable[name] = cost_of_kind[kind]
+    return cost_of_cable

@@ -41,7 +41,7 @@ Memory = dict[str, PortMemory]
 
 
 def memory_document(memory: Mapping[str, PortMemory]) -> dict[str, Any]:
-    """Return the JSON form; ports without anything to remember are left out."""
+    """Return the JSON form of a memory; ports without anything to remember are left out."""
     ports = {}
     for name, port in sorted(memory.items()):
         if port.samples or port.transitions:
@@ -67,10 +67,8 @@ def read_memory(text: str) -> Memory | None:
 
 
 def flaps_within(port: PortMemory, at: float, transitions: int, hours: float) -> int:
-    """Note the switch's count of transitions; return how often the link went down within ``hours``.
-
-    A smaller count is of a switch that booted: nothing is known of what was before.
-    """
+    """Note the switch's count of transitions at a time, and return how often the link went down within ``hours``."""
+    # A count below the last one is that of a switch that booted: nothing is known of what was before.
     if port.transitions and transitions < port.transitions[-1].value:
         port.transitions.clear()
     if not port.transitions or port.transitions[-1].value != transitions:
@@ -104,7 +102,7 @@ class HistoryLine(NamedTuple):
 
 
 def read_history(text: str) -> list[HistoryLine]:
-    """Return the lines of a history; damaged ones, such as one cut short, are left out."""
+    """Return the lines of a history file; damaged lines, such as one that was cut short, are left out."""
     lines = []
     for line in text.splitlines():
         try:
@@ -118,7 +116,7 @@ def read_history(text: str) -> list[HistoryLine]:
 
 
 def merged_history(history: Sequence[HistoryLine], today: Iterable[HistoryLine]) -> list[HistoryLine]:
-    """Return the history with today's lines: one a cable and day, the one with the worst grade."""
+    """Return the history with today's lines. Of a cable and day it has one line, that with the worst grade."""
     merged = {(line.day, line.cable): line for line in history}
     for line in today:
         earlier = merged.get((line.day, line.cable))
@@ -140,7 +138,10 @@ class Offender(NamedTuple):
 
 
 def offenders(history: Iterable[HistoryLine], today: date, policy: LinkPolicy) -> list[Offender]:
-    """Return the repeat offenders of the last days, those with the most days first."""
+    """Return the cables and optics that are in the history on many of the last days, those on most days first.
+
+    The window and the number of days are those of ``policy``.
+    """
     first_day = (today - timedelta(days=policy.offender_window_days - 1)).isoformat()
     # By the kind and the name of a part.
     days_of: dict[tuple[str, str], set[str]] = defaultdict(set)

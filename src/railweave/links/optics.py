@@ -80,20 +80,24 @@ class Module(NamedTuple):
 
 def module_of(row: Mapping[str, object]) -> Module:
     """Return the module of a port's row; a table that is missing or of another form is empty."""
-    tables = []
-    for name in ("info", "readings", "thresholds"):
-        table = row.get(name)
-        texts = {}
-        if isinstance(table, Mapping):
-            texts = {str(key): str(value) for key, value in table.items()}
-        tables.append(texts)
-    return Module(*tables)
+    return Module(
+        info=_text_table(row.get("info")),
+        readings=_text_table(row.get("readings")),
+        thresholds=_text_table(row.get("thresholds")),
+    )
+
+
+def _text_table(table: object) -> dict[str, str]:
+    if not isinstance(table, Mapping):
+        return {}
+    return {str(key): str(value) for key, value in table.items()}
 
 
 def optics_reasons(end: str, module: Module, lanes: range | None = None) -> list[Reason]:
-    """Return what a module is short of by its own thresholds; of ``lanes`` alone if other ports use the others.
+    """Return a reason for each reading of a module that is beyond its own thresholds.
 
-    An alarm is grade C, a warning grade B: light that FEC still corrects is no reason to drain.
+    With ``lanes`` other lanes are left out, because other ports use them. An alarm is grade C, a warning grade B: light
+    that FEC still corrects is no reason to drain.
     """
     reasons = []
     for breach in breaches_of(module, lanes):
@@ -106,7 +110,7 @@ def optics_reasons(end: str, module: Module, lanes: range | None = None) -> list
 
 
 def breaches_of(module: Module, lanes: range | None = None) -> list[OpticsBreach]:
-    """Return the readings of a module beyond its own thresholds; of ``lanes`` alone if other ports use the others."""
+    """Return the readings of a module beyond its own thresholds; with ``lanes`` other lanes are left out."""
     breaches = []
     for name, lane, value in module_values(module.readings):
         if lanes is not None and lane and lane not in lanes:
@@ -118,10 +122,13 @@ def breaches_of(module: Module, lanes: range | None = None) -> list[OpticsBreach
 
 
 def module_values(readings: Mapping[str, str]) -> Iterator[tuple[str, int, float]]:
-    """Yield the name of the thresholds, the lane (0: of the whole module) and the value of each reading."""
-    for field, text in readings.items():
+    """Yield each reading as the name of its thresholds, its lane (0 for the whole module) and its value.
+
+    Readings without a value or without thresholds are left out.
+    """
+    for field, value_text in readings.items():
         parts = _READING.fullmatch(field)
-        value = number_in(text)
+        value = number_in(value_text)
         if parts is None or value is None:
             continue
         name = _NAMES.get(parts["kind"], f"{parts['kind']}{parts['what'] or ''}")
@@ -130,11 +137,11 @@ def module_values(readings: Mapping[str, str]) -> Iterator[tuple[str, int, float
 
 
 def _breach(name: str, lane: int, value: float, thresholds: Mapping[str, str]) -> OpticsBreach | None:
-    """Return the worst threshold that a value is beyond; None within all of them."""
+    """Return the worst threshold that a value is beyond; None if it is within all of them."""
     for level in (_ALARM, _WARNING):
         low = number_in(thresholds.get(f"{name}low{level}", ""))
         high = number_in(thresholds.get(f"{name}high{level}", ""))
-        # Not set, or not of this module.
+        # The threshold is not set, or the module has none.
         if low is None or high is None or high <= low:
             continue
         if value < low:
@@ -145,11 +152,11 @@ def _breach(name: str, lane: int, value: float, thresholds: Mapping[str, str]) -
 
 
 def number_in(text: str) -> float | None:
-    """Return the number that begins a text (older releases add a unit); None if there is none."""
-    word = re.match(r"\s*([-+]?(?:\d+(?:\.\d*)?(?:[eE][-+]?\d+)?|inf))", text)
-    if word is None:
+    """Return the number at the beginning of a text (older releases add a unit); None if there is none."""
+    match = re.match(r"\s*([-+]?(?:\d+(?:\.\d*)?(?:[eE][-+]?\d+)?|inf))", text)
+    if match is None:
         return None
-    value = float(word[1])
+    value = float(match[1])
     if isnan(value):
         return None
     return value

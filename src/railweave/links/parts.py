@@ -21,14 +21,15 @@ _FORM_FACTORS: Mapping[str, tuple[str, ...]] = {
 
 
 def part_reasons(end: str, module: Module, planned: PlannedModule) -> list[Reason]:
-    """Return how the module at ``end`` differs from the one that the bill of materials plans.
+    """Return a reason for each difference of the module at ``end`` from the one in the bill of materials.
 
-    Grade B: the link may work, but not at the reach or the temperature that the design counts on.
+    They are of grade B: the link may work, but not at the reach or the temperature that the design counts on.
     """
     return [Reason(Grade.B, f"module of {end} {text} (bill of materials)") for text in _differences(module, planned)]
 
 
 def _differences(module: Module, planned: PlannedModule) -> Iterator[str]:
+    """Yield the differences in form factor, medium and length, as ends of sentences; unknown values do not differ."""
     factors = form_factors_of(module.info.get("type", ""))
     if factors and not set(factors) & set(planned.form_factors):
         yield f"is {' or '.join(factors)}, {' or '.join(planned.form_factors)} {planned.pmd} is planned"
@@ -44,9 +45,9 @@ def _differences(module: Module, planned: PlannedModule) -> Iterator[str]:
 
 def form_factors_of(identifier: str) -> tuple[str, ...]:
     """Return the form factors that an identifier stands for; none if it is unknown."""
-    text = identifier.strip()
+    name = identifier.strip()
     for start, factors in _FORM_FACTORS.items():
-        if text.startswith(start):
+        if name.startswith(start):
             return factors
     return ()
 

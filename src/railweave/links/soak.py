@@ -62,24 +62,24 @@ class Soak:
 
     @property
     def readings(self) -> int:
-        """Return how often the cables were judged: a reading less than were added."""
+        """Return how often the cables were judged: once less than readings were added."""
         return max(0, len(self._readings) - 1)
 
     @property
     def unmeasured(self) -> Mapping[str, str]:
-        """Return by cable why it was not measured all the time."""
+        """Return the cables that were not measured all the time, with the reason."""
         unmeasured = dict(self._unmeasured)
         for name in self._ends:
-            reason = self._stands_still(name)
+            reason = self._unchanged_counters(name)
             if reason:
                 unmeasured.setdefault(name, reason)
         return unmeasured
 
     def add(self, reading: SoakReading) -> None:
-        """Judge the cables from the reading before to this one; the first reading is only where the soak begins."""
+        """Judge the cables by this reading and the one before; the first reading only begins the soak."""
         self._readings.append(reading)
         if self.readings == 0:
-            self._remember(reading)
+            self._begin(reading)
             return
         before = self._readings[-2]
         links = {}
@@ -87,21 +87,24 @@ class Soak:
             if device in before.counters and device in reading.counters:
                 ports = reading.ports.get(device, {})
                 links[device] = SwitchLinks(before.counters[device], reading.counters[device], ports)
-        for port in self._memory.values():
+        for port_memory in self._memory.values():
             # Each reading is judged by itself: a median would hide the worst.
-            port.samples.clear()
+            port_memory.samples.clear()
         for cable in self._grader.grade(links, self._ends):
             self._graded.setdefault(cable.cable, []).append(cable)
-            reasons = [*cable.unmeasured, self._flaps_unseen(cable.cable, before, reading)]
-            if reasons[0]:
-                self._unmeasured.setdefault(cable.cable, f"reading {self.readings}: {reasons[0]}")
+            if cable.unmeasured:
+                reason = cable.unmeasured[0]
+            else:
+                reason = self._flaps_unseen(cable.cable, before, reading)
+            if reason:
+                self._unmeasured.setdefault(cable.cable, f"reading {self.readings}: {reason}")
 
     def worst(self) -> tuple[GradedCable, ...]:
-        """Return each cable as its worst reading graded it; there is at least one."""
+        """Return each cable as its worst reading graded it; there is at least one reading."""
         return tuple(worst_reading(readings) for readings in self._graded.values())
 
-    def _remember(self, reading: SoakReading) -> None:
-        """Note the flaps that were before the soak."""
+    def _begin(self, reading: SoakReading) -> None:
+        """Store what the ports counted before the soak, so that only later flaps count."""
         for ends in self._ends.values():
             for device, port in ends:
                 if device not in reading.counters:
@@ -127,8 +130,8 @@ class Soak:
                 return f"{end} counts flaps anew: its switch restarted"
         return ""
 
-    def _stands_still(self, cable: str) -> str:
-        """Return which end has the counters of the first reading in the last one; empty if none has."""
+    def _unchanged_counters(self, cable: str) -> str:
+        """Return a sentence on an end whose counters did not change during the soak; empty if there is none."""
         if self.readings == 0:
             return ""
         first = self._readings[0].counters
@@ -136,14 +139,14 @@ class Soak:
         for device, port in self._ends[cable]:
             if device in first and device in last:
                 row = counters_of(first[device], port)
-                # They should differ: LLDP sends and receives a frame every 30 seconds, drained or not.
+                # They must change: LLDP sends and receives a frame every 30 seconds, drained or not.
                 if row is not None and row == counters_of(last[device], port):
                     return f"{device}:{port} has the same counters in all readings"
         return ""
 
 
 def _transitions(reading: SoakReading, device: str, port: str) -> int | None:
-    """Return how often a port went up or down since its switch counts; None if the switch did not say."""
+    """Return how often a port went up or down since its switch booted; None if the switch did not say."""
     state = reading.ports.get(device, {}).get(port)
     if not isinstance(state, Mapping):
         return None
@@ -154,16 +157,16 @@ def _transitions(reading: SoakReading, device: str, port: str) -> int | None:
 
 
 def worst_reading(readings: Sequence[GradedCable]) -> GradedCable:
-    """Return the worst of some readings of a cable, of grade C at least if its error rate varied by a decade."""
+    """Return the worst of the readings of a cable. If its error rate varied by a decade, its grade is C at least."""
     worst = max(readings, key=lambda cable: (cable.grade, cable.bit_error_rate or 0))
     reasons = dict.fromkeys(worst.reasons)
-    reasons.update(dict.fromkeys(_varied(readings)))
+    reasons.update(dict.fromkeys(_variation_reasons(readings)))
     ordered = sorted(reasons, key=lambda reason: reason.grade, reverse=True)
     return replace(worst, grade=grade_of(ordered), reasons=tuple(ordered))
 
 
-def _varied(readings: Sequence[GradedCable]) -> Iterator[Reason]:
-    """Yield a reason if the error rate varied by more than a decade; a rate of 0 counts as measured."""
+def _variation_reasons(readings: Sequence[GradedCable]) -> Iterator[Reason]:
+    """Yield a reason if the error rate varied by more than a decade, apart from rates too small to measure."""
     rates = [cable.bit_error_rate for cable in readings if cable.bit_error_rate is not None]
     if rates and max(rates) > _SETTLED * max(min(rates), _MEASURABLE):
         yield Reason(Grade.C, f"its bit error rate varied from {min(rates):.1e} to {max(rates):.1e}")

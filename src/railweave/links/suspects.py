@@ -20,7 +20,7 @@ class SuspectEnd(NamedTuple):
 
 
 def suspect_of(grade: Grade, ends: Sequence[SuspectEnd]) -> str:
-    """Return the part that is most likely at fault, with the place to look; empty if nothing points to one.
+    """Return the part of a cable that is most likely at fault, and where it is; empty if nothing points to one.
 
     The cause comes before its effects: heat before errors, a fading laser before the light that its partner misses.
     """
@@ -31,20 +31,23 @@ def suspect_of(grade: Grade, ends: Sequence[SuspectEnd]) -> str:
 
 def _by_optics(ends: Sequence[SuspectEnd]) -> str:
     """Return the part that readings of modules point to: heat, then a fading laser, then missing light."""
-    hot = [end.name for end in ends if _has(end, "temp", "high")]
+    hot = [end.name for end in ends if _has_breach(end, "temp", "high")]
     if hot:
         return f"cooling at {' and '.join(hot)}"
     for end in ends:
-        if _has(end, "txbias", "high") or _has(end, "txpower", "low"):
+        if _has_breach(end, "txbias", "high") or _has_breach(end, "txpower", "low"):
             return f"laser of the module of {end.name}"
     for end in ends:
-        if _has(end, "rxpower", "low"):
+        if _has_breach(end, "rxpower", "low"):
             return f"fiber or connector towards {end.name}"
     return ""
 
 
 def _by_errors(ends: Sequence[SuspectEnd]) -> str:
-    """Return the part that the errors point to: if one end of two counts them, what is between it and the other."""
+    """Return the part that the errors of the ends point to; empty if they point to none.
+
+    If only one end of two counts errors, what sends to it is at fault.
+    """
     if any(end.copper for end in ends):
         return "copper cable"
     ends_with_errors = [end for end in ends if end.errors]
@@ -55,5 +58,5 @@ def _by_errors(ends: Sequence[SuspectEnd]) -> str:
     return f"fiber towards {ends_with_errors[0].name}, or the module of {ends_without_errors[0].name}"
 
 
-def _has(end: SuspectEnd, name: str, side: str) -> bool:
+def _has_breach(end: SuspectEnd, name: str, side: str) -> bool:
     return any(breach.name == name and breach.side == side for breach in end.breaches)

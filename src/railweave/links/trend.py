@@ -53,6 +53,7 @@ def sustained_level(samples: Sequence[Sample]) -> float:
 
 
 def _median_of_last(samples: Sequence[Sample], count: int, seconds: float) -> float:
+    """Return the median rate of at most ``count`` samples of the last ``seconds``; there is at least one sample."""
     last = samples[-1].at
     return median(sample.bit_error_rate for sample in samples[-count:] if sample.at > last - seconds)
 
@@ -79,6 +80,7 @@ def _hours_by_window(samples: Sequence[Sample], target: float, window_h: float) 
     least_points = _BUCKETS // 4
     if len(first_half) < least_points or len(second_half) < least_points:
         return None
+    # A trend counts only if both halves rise.
     slope = min(_slope(first_half), _slope(second_half), _slope(points))
     if slope <= 0:
         return None
@@ -94,12 +96,12 @@ def _buckets(samples: Sequence[Sample], end: float, window_h: float) -> list[Tre
     times = [0.0] * (_BUCKETS + 1)
     rates = [0.0] * (_BUCKETS + 1)
     for at, rate in reversed(samples):
-        place = int((end - at) / part_s)
-        if place > _BUCKETS:
+        part = int((end - at) / part_s)
+        if part > _BUCKETS:
             break
-        counts[place] += 1
-        times[place] += at - end
-        rates[place] += rate
+        counts[part] += 1
+        times[part] += at - end
+        rates[part] += rate
     points = []
     for count, time, rate in zip(counts, times, rates, strict=True):
         if rate > 0:
@@ -108,7 +110,7 @@ def _buckets(samples: Sequence[Sample], end: float, window_h: float) -> list[Tre
 
 
 def _slope(points: Sequence[TrendPoint]) -> float:
-    """Return the slope of the least squares line through points, 0 if all are at one time."""
+    """Return the slope of the least squares line through points, by hour; 0 if all are at one time."""
     mean = _mean(points)
     variance = 0.0
     covariance = 0.0
@@ -127,7 +129,7 @@ def _mean(points: Sequence[TrendPoint]) -> TrendPoint:
 
 
 def kept(samples: Sequence[Sample]) -> list[Sample]:
-    """Return the samples that a later reading needs: those of the short window, older ones averaged by slots."""
+    """Return the samples to keep for later readings: those of the short window, and averages of older ones by slots."""
     if not samples:
         return []
     end = samples[-1].at
