@@ -43,12 +43,12 @@ class WatchedPort(NamedTuple):
 
     @property
     def bytes_per_s(self) -> float:
-        """Return the line rate."""
+        """Return the line rate in bytes a second."""
         return self.speed_gbps * 1e9 / 8
 
 
 def watched_ports(thresholds: Thresholds) -> dict[str, tuple[WatchedPort, ...]]:
-    """Return the cabled ports of every switch."""
+    """Return the cabled ports of every switch by its name, in the order of its ports."""
     fabric = thresholds.fabric
     watched = {}
     for entry in thresholds.switches:
@@ -85,7 +85,7 @@ class HealthCase:
     checks: tuple[VerifyCheck, ...] = ()
 
     def counted(self) -> Iterator[tuple[WatchedPort, CountedSwitch]]:
-        """Yield the ports of the switches that were read."""
+        """Yield each port of the switches that were read, with the counters of its switch."""
         for name, switch in self.switches.items():
             for port in self.ports[name]:
                 yield port, switch

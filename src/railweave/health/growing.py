@@ -29,17 +29,20 @@ _RESTORED = "PFC_WD_QUEUE_STATS_DEADLOCK_RESTORED"
 
 
 def judged_counters(counters: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a reading with only the counters that are judged: all those of a large switch take a megabyte."""
+    """Return a reading with only those counters of ports and queues that `growth_checks` judges.
+
+    All counters of a large switch take a megabyte.
+    """
     judged = dict(counters)
     judged["groups"] = {}
     for table in ("ports", "queues"):
         rows = counters.get(table)
         if isinstance(rows, Mapping):
-            judged[table] = {name: _judged(row) for name, row in rows.items()}
+            judged[table] = {name: _judged_row(row) for name, row in rows.items()}
     return judged
 
 
-def _judged(row: Any) -> Any:
+def _judged_row(row: Any) -> Any:
     if not isinstance(row, Mapping):
         return row
     return {name: row[name] for name in _judged_names(tuple(row))}
@@ -59,11 +62,11 @@ def _is_judged(name: str) -> bool:
 def growth_checks(
     fabric: Fabric, before: Mapping[str, CounterAnswer], after: Mapping[str, CounterAnswer]
 ) -> tuple[tuple[VerifyCheck, ...], tuple[str, ...]]:
-    """Return a failed check for each port that counts errors or storms between two readings, and the fixes.
+    """Return a failed check for each port that counted errors or storms between two readings, and the fixes of all.
 
-    A switch without two readings, or whose counters restarted meanwhile, gets none.
+    A switch without two readings, or whose counters restarted in between, gets no check.
     """
-    ports = {name: _ports(fabric, fabric.switch_of[name]) for name in after}
+    ports = {name: _watched_ports(fabric, fabric.switch_of[name]) for name in after}
     switches, _ = compare_switches(ports, before, after)
     case = HealthCase(fabric, ports, switches)
     checks: list[VerifyCheck] = []
@@ -71,34 +74,36 @@ def growth_checks(
     for kind, rules in JUDGED.items():
         for rule in rules:
             for finding in rule.judge(case):
-                checks.append(_check(kind, rule, finding, case))
+                checks.append(_failed_check(kind, rule, finding, case))
                 fixes[finding.fix] = None
     return tuple(checks), tuple(fixes)
 
 
-def _check(kind: CheckKind, rule: HealthRule, finding: HealthFinding, case: HealthCase) -> VerifyCheck:
+def _failed_check(kind: CheckKind, rule: HealthRule, finding: HealthFinding, case: HealthCase) -> VerifyCheck:
+    """Return a finding at a port as a failed check of ``kind``, whose subject is the port."""
     device = finding.devices[0]
     port = case.port_of[device, finding.ports[0].removeprefix(f"{device} ")]
     actual = finding.message.removeprefix(f"{port.text} ")
     return VerifyCheck(device, kind, port.port, rule.title, actual, ok=False)
 
 
-def _ports(fabric: Fabric, switch: Switch) -> tuple[WatchedPort, ...]:
-    """Return the cabled ports of a switch without the names of cables and the limits of queues.
+def _watched_ports(fabric: Fabric, switch: Switch) -> tuple[WatchedPort, ...]:
+    """Return the cabled ports of a switch, without the names of their cables and the limits of their queues.
 
-    These rules do not need them, and they take long to compute in a large fabric.
+    The judged rules do not need these, and they take long to compute in a large fabric.
     """
-    return tuple(_cabled(fabric, switch))
+    return tuple(_cabled_ports(fabric, switch))
 
 
-def _cabled(fabric: Fabric, switch: Switch) -> Iterator[WatchedPort]:
+def _cabled_ports(fabric: Fabric, switch: Switch) -> Iterator[WatchedPort]:
+    """Yield the ports towards nodes and lower switches, then the uplinks."""
     for link in fabric.downlinks_of[switch.name]:
-        yield _port(switch, link.upper_port, link.lower, link)
+        yield _watched_port(switch, link.upper_port, link.lower, link)
     for link in fabric.uplinks_of[switch.name]:
-        yield _port(switch, link.lower_port, link.upper, link)
+        yield _watched_port(switch, link.lower_port, link.upper, link)
 
 
-def _port(switch: Switch, index: int, peer: str, link: Link) -> WatchedPort:
+def _watched_port(switch: Switch, index: int, peer: str, link: Link) -> WatchedPort:
     return WatchedPort(
         switch.name,
         switch.panel.ports[index].name,

@@ -26,11 +26,14 @@ def compare_switches(
     before: Mapping[str, CounterAnswer],
     after: Mapping[str, CounterAnswer],
 ) -> tuple[dict[str, CountedSwitch], dict[str, str]]:
-    """Return the growth of the counters of switches, and why other switches are not judged, both by name."""
+    """Return the growth of the counters of each switch, and for other switches the reason why they are not judged.
+
+    Both are by the name of the switch; ``ports`` are the cabled ports of each.
+    """
     switches: dict[str, CountedSwitch] = {}
     unread: dict[str, str] = {}
     for name, watched in ports.items():
-        growth = _compared(name, [port.port for port in watched], before.get(name), after.get(name))
+        growth = _growth_or_reason(name, [port.port for port in watched], before.get(name), after.get(name))
         if isinstance(growth, str):
             unread[name] = growth
         else:
@@ -38,10 +41,10 @@ def compare_switches(
     return switches, unread
 
 
-def _compared(
+def _growth_or_reason(
     name: str, ports: list[str], before: CounterAnswer | None, after: CounterAnswer | None
 ) -> CountedSwitch | str:
-    """Return the growth between two answers of a switch, or why there is none: the first error counts."""
+    """Return the growth between two answers of a switch, or the first reason why there is none."""
     if before is None:
         return _NOT_READ
     if before.error:
@@ -54,7 +57,7 @@ def _compared(
 
 
 def judge_health(case: HealthCase, rules: tuple[HealthRule, ...] = RULES) -> tuple[HealthFinding, ...]:
-    """Return the findings of all rules, errors first, in the order of the rules."""
+    """Return the findings of all rules: errors first, then warnings, both in the order of the rules."""
     findings: list[HealthFinding] = []
     for rule in rules:
         findings += rule.judge(case)
@@ -62,7 +65,8 @@ def judge_health(case: HealthCase, rules: tuple[HealthRule, ...] = RULES) -> tup
 
 
 def health_gaps(case: HealthCase, rules: tuple[HealthRule, ...] = RULES) -> tuple[HealthGap, ...]:
-    """Return what was not judged: rules whose counters a switch lacks, and rows that were cleared or missing."""
+    """Return what was not judged: a gap for each counter that switches lack, and one for each remark on their rows."""
+    # The rules that need a counter.
     codes_of: dict[CounterNeed, list[str]] = defaultdict(list)
     for rule in rules:
         for need in rule.needs:
@@ -74,11 +78,14 @@ def health_gaps(case: HealthCase, rules: tuple[HealthRule, ...] = RULES) -> tupl
                 devices_without[need].append(name)
     release = case.fabric.policies.sonic.release
     gaps = [_gap(need, codes_of[need], devices, release) for need, devices in devices_without.items()]
-    return (*gaps, *_remarks(case))
+    return (*gaps, *_row_gaps(case))
 
 
 def _gap(need: CounterNeed, codes: list[str], devices: list[str], release: str) -> HealthGap:
-    """Return that rules lack a counter on some switches, which run ``release``, with the reason and the fix."""
+    """Return the gap of rules (``codes``) that need a counter, on the ``devices`` that lack it.
+
+    A release that does not have the counter is the reason; it is fixed by an upgrade.
+    """
     reason = f"no counter of {need.kind} in {need.table}"
     fix = need.fix
     if need.since and release.isdecimal() and release < need.since:
@@ -87,7 +94,8 @@ def _gap(need: CounterNeed, codes: list[str], devices: list[str], release: str) 
     return HealthGap(tuple(codes), tuple(devices), reason, fix)
 
 
-def _remarks(case: HealthCase) -> Iterator[HealthGap]:
+def _row_gaps(case: HealthCase) -> Iterator[HealthGap]:
+    """Yield a gap for each remark on the rows of a switch, which concerns all rules."""
     for name, switch in case.switches.items():
         for remark in switch.remarks:
             yield HealthGap((), (name,), remark, _CLEARED_FIX)

@@ -7,7 +7,7 @@ from railweave.health.reading import FLAPS
 
 
 def _polled(table: str, meaning: CounterMeaning, group: str) -> CounterNeed:
-    """Return a counter that is missing where a group of counters is off."""
+    """Return the need of a counter in a table, which is missing if its group of counters is off."""
     fix = f"turn them on: `{GROUP_OF[group].enable}`"
     if not GROUP_OF[group].is_on_by_default:
         fix += ", off by default"

@@ -58,7 +58,7 @@ class CountedRow:
         self.restarted = restarted
 
     def has(self, kind: CounterKind) -> bool:
-        """Tell whether the row has a counter of this kind, of any priority."""
+        """Tell whether the later reading has a counter of this kind, of any priority."""
         if isinstance(kind, CounterMeaning):
             return any(meaning is kind for meaning, _ in _names_of(tuple(self.after)))
         return kind in self.after
@@ -73,20 +73,23 @@ class CountedRow:
         return delta.grown
 
     def growth(self, meaning: CounterMeaning, priority: int | None = None) -> int | None:
-        """Return how much the counters of a meaning grew together; None if the row has none of them."""
+        """Return the sum of the growth of all counters of a meaning, or None if no growth is known.
+
+        With ``priority`` they are the counters of a PFC priority, without it those that have none.
+        """
         growths = [self.grown(name) for name in _names_of(tuple(self.after)).get((meaning, priority), ())]
-        counted = [growth for growth in growths if growth is not None]
-        if not counted:
+        known_growths = [growth for growth in growths if growth is not None]
+        if not known_growths:
             return None
-        return sum(counted)
+        return sum(known_growths)
 
     def value(self, meaning: CounterMeaning) -> int | None:
-        """Return the largest counter of a meaning in the later reading."""
+        """Return the largest counter of a meaning in the later reading; None if there is none."""
         names = _names_of(tuple(self.after)).get((meaning, None), ())
         return max((self.after[name] for name in names), default=None)
 
     def value_before(self, meaning: CounterMeaning) -> int | None:
-        """Return the largest counter of a meaning in the earlier reading."""
+        """Return the largest counter of a meaning in the earlier reading; None if there is none."""
         names = _names_of(tuple(self.before)).get((meaning, None), ())
         return max((self.before[name] for name in names), default=None)
 
@@ -96,7 +99,10 @@ NO_ROW = CountedRow({}, {})
 
 @cache
 def _names_of(names: tuple[str, ...]) -> Mapping[tuple[CounterMeaning, int | None], tuple[str, ...]]:
-    """Return the names of counters by meaning and PFC priority; most rows of a switch have the same names."""
+    """Return the names of counters by meaning and PFC priority (None without one).
+
+    It is cached, because most rows of a switch have the same names.
+    """
     by_meaning: dict[tuple[CounterMeaning, int | None], tuple[str, ...]] = {}
     for name in names:
         entry = counter_name(name)
@@ -144,12 +150,12 @@ class CountedSwitch:
 def compare_readings(
     device: str, ports: Collection[str], before: Mapping[str, Any], after: Mapping[str, Any]
 ) -> CountedSwitch | str:
-    """Return the growth of the counters of ``device`` on its cabled ``ports``, or a sentence why there is none.
+    """Return the growth of a switch's counters on its cabled ``ports``, or a sentence on why it is not known.
 
     The readings are as `SwitchDriver.all_counters` returns them.
     """
     for reading in (before, after):
-        reason = _unusable(reading, ports)
+        reason = _unusable_reason(reading, ports)
         if reason:
             return reason
     if before.get("boot") != after.get("boot"):
@@ -158,7 +164,7 @@ def compare_readings(
     if seconds <= 0:
         return f"its clock went back by {-seconds:g} s between the readings"
     names = frozenset(ports)
-    tables = {table: _rows(before.get(table), after.get(table), names) for table in _TABLES}
+    tables = {table: _counted_rows(before.get(table), after.get(table), names) for table in _TABLES}
     return CountedSwitch(
         device=device,
         seconds=seconds,
@@ -169,8 +175,8 @@ def compare_readings(
     )
 
 
-def _unusable(reading: Mapping[str, Any], ports: Collection[str]) -> str:
-    """Return why a reading cannot be used, empty if it can."""
+def _unusable_reason(reading: Mapping[str, Any], ports: Collection[str]) -> str:
+    """Return why a reading cannot be used; empty if it can."""
     at = reading.get("at")
     is_time = isinstance(at, int | float) and not isinstance(at, bool) and isfinite(at)
     if not is_time or not isinstance(reading.get("ports"), Mapping):
@@ -180,7 +186,7 @@ def _unusable(reading: Mapping[str, Any], ports: Collection[str]) -> str:
     return ""
 
 
-def _rows(before: Any, after: Any, ports: frozenset[str]) -> dict[str, CountedRow]:
+def _counted_rows(before: Any, after: Any, ports: frozenset[str]) -> dict[str, CountedRow]:
     """Return the rows of a table that belong to ``ports`` and are in both readings."""
     rows: dict[str, CountedRow] = {}
     if not isinstance(before, Mapping) or not isinstance(after, Mapping):
@@ -194,6 +200,7 @@ def _rows(before: Any, after: Any, ports: frozenset[str]) -> dict[str, CountedRo
         row_after = integers_of(row)
         if row_before is None or row_after is None:
             continue
+        # Comparing the rows first is faster: most of them did not change.
         restarted = row_before != row_after and row_has_restarted(row_before, row_after)
         rows[name] = CountedRow(row_before, row_after, restarted=restarted)
     return rows
@@ -210,7 +217,7 @@ def _numbered(rows: Mapping[str, CountedRow]) -> dict[tuple[str, int], CountedRo
 
 
 def _remarks(tables: Mapping[str, Mapping[str, CountedRow]], ports: Collection[str]) -> Iterator[str]:
-    """Yield what cannot be judged: ports without counters, rows that were cleared, counters that fell alone."""
+    """Yield a sentence each on ports without counters, on rows that were cleared, and on counters that fell alone."""
     uncounted_ports = [port for port in ports if port not in tables["ports"]]
     if uncounted_ports:
         yield f"does not count {first_few(uncounted_ports, _MOST_NAMED)}"

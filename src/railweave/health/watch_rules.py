@@ -53,12 +53,12 @@ class WatchRule(NamedTuple):
 
 @cache
 def watch_rules() -> Mapping[str, WatchRule]:
-    """Return every rule by its code: alerts in the order of their numbers, then what only `health` judges."""
+    """Return every rule by its code: alerts in the order of their numbers, then rules that only `health` judges."""
     judged = {rule.code: rule for rule in RULES}
-    rules = {alert.code: _of_alert(alert, judged.get(alert.code)) for alert in ALERTS}
+    rules = {alert.code: _rule_of_alert(alert, judged.get(alert.code)) for alert in ALERTS}
     for code, rule in sorted(judged.items()):
         if code not in rules:
-            rules[code] = _of_health(rule)
+            rules[code] = _rule_of_health(rule)
     return rules
 
 
@@ -67,8 +67,8 @@ def runbook_of(code: str) -> str:
     return runbook_url(code, _POLICY)
 
 
-def _of_alert(alert: AlertRule, judged: HealthRule | None) -> WatchRule:
-    """Return the rule of an alert, which `health` may judge as well."""
+def _rule_of_alert(alert: AlertRule, judged: HealthRule | None) -> WatchRule:
+    """Return the rule of an alert; ``judged`` is the rule of `health` with the same code, if there is one."""
     holds = ""
     explanation = ""
     if judged is not None:
@@ -79,16 +79,16 @@ def _of_alert(alert: AlertRule, judged: HealthRule | None) -> WatchRule:
         alert=alert.name,
         severity=alert.severity.value,
         summary=alert.summary.format_map({label: label.upper() for label in alert.labels}),
-        limit=_limit(alert),
+        limit=_limit_text(alert),
         expression=alert.promql(_POLICY.scrape_s),
         holds=holds,
         explanation=explanation,
-        inputs=tuple(_metrics_of(alert)),
+        inputs=tuple(_inputs_of(alert)),
         runbook=runbook_of(alert.code),
     )
 
 
-def _of_health(rule: HealthRule) -> WatchRule:
+def _rule_of_health(rule: HealthRule) -> WatchRule:
     """Return a rule that only `health` judges."""
     inputs = tuple(WatchInput(str(need.kind), f"counter of {need.table}", "", need.fix) for need in rule.needs)
     return WatchRule(
@@ -110,8 +110,8 @@ def _explanation(rule: HealthRule) -> str:
     return inspect.getdoc(sys.modules[rule.judge.__module__]) or ""
 
 
-def _limit(alert: AlertRule) -> str:
-    """Return the comparison of an alert, its limit, and how long it must hold."""
+def _limit_text(alert: AlertRule) -> str:
+    """Return the comparison of an alert, its limit, and how long it must hold, as people read it."""
     limit = alert.limit.promql
     if alert.limit.metric is not None:
         limit = f"{limit} ({alert.limit.metric.help})"
@@ -122,7 +122,8 @@ def _limit(alert: AlertRule) -> str:
     return f"{alert.comparison} {limit}, {duration}"
 
 
-def _metrics_of(alert: AlertRule) -> Iterator[WatchInput]:
+def _inputs_of(alert: AlertRule) -> Iterator[WatchInput]:
+    """Yield the metrics that an alert reads, each with the command that turns it on, if one has to."""
     for metric in alert.needs:
         group = group_of(metric)
         enable = ""

@@ -10,15 +10,17 @@ from railweave.health.model import HealthFinding, HealthRule, port_finding
 from railweave.plan.outcome import CheckKind, VerifyCheck
 from railweave.wording import command_line, counted, first_few
 
-_ELSEWHERE = frozenset({CheckKind.MTU, CheckKind.REACHABLE, CheckKind.ERRORS})
+_KINDS_ELSEWHERE = frozenset({CheckKind.MTU, CheckKind.REACHABLE, CheckKind.ERRORS})
 """Kinds that other rules judge, or that make a switch unread."""
 
 
-def _show() -> str:
+def _state_fix() -> str:
+    """Return how to see what differs."""
     return f"`{command_line('verify')}` shows each of them, `{command_line('drift')}` what differs from the intent"
 
 
-def _down(case: HealthCase) -> Iterator[HealthFinding]:
+def _links_down(case: HealthCase) -> Iterator[HealthFinding]:
+    """Yield a finding for each cabled port whose link is down."""
     for check in _failed(case, CheckKind.LINK):
         port = case.port_of.get((check.device, check.subject))
         if port is not None:
@@ -27,7 +29,8 @@ def _down(case: HealthCase) -> Iterator[HealthFinding]:
             yield port_finding(LINK_DOWN, Severity.ERROR, port, message, fix)
 
 
-def _neighbors(case: HealthCase) -> Iterator[HealthFinding]:
+def _wrong_neighbors(case: HealthCase) -> Iterator[HealthFinding]:
+    """Yield a finding for each cabled port with another LLDP neighbor than planned."""
     for check in _failed(case, CheckKind.LLDP):
         port = case.port_of.get((check.device, check.subject))
         if port is not None:
@@ -36,7 +39,8 @@ def _neighbors(case: HealthCase) -> Iterator[HealthFinding]:
             yield port_finding(WRONG_NEIGHBOR, Severity.ERROR, port, message, fix)
 
 
-def _sessions(case: HealthCase) -> Iterator[HealthFinding]:
+def _sessions_down(case: HealthCase) -> Iterator[HealthFinding]:
+    """Yield a finding for each BGP session that is not established."""
     for check in _failed(case, CheckKind.BGP):
         message = f"{check.device}: BGP with {check.subject} is {check.actual}, expected {check.expected}"
         fix = "see `vtysh -c 'show bgp summary'`; findings at the same link come first"
@@ -51,10 +55,10 @@ def _sessions(case: HealthCase) -> Iterator[HealthFinding]:
         )
 
 
-def _others(case: HealthCase) -> Iterator[HealthFinding]:
-    """Yield one finding for each switch and kind of check that no other rule has."""
+def _other_state(case: HealthCase) -> Iterator[HealthFinding]:
+    """Yield a finding for each switch and each kind of failed check that no other rule judges."""
     failed: dict[tuple[str, CheckKind], list[VerifyCheck]] = defaultdict(list)
-    kinds_of_other_rules = _ELSEWHERE | {CheckKind.LINK, CheckKind.LLDP, CheckKind.BGP}
+    kinds_of_other_rules = _KINDS_ELSEWHERE | {CheckKind.LINK, CheckKind.LLDP, CheckKind.BGP}
     for check in case.checks:
         if not check.ok and check.kind not in kinds_of_other_rules:
             failed[check.device, check.kind].append(check)
@@ -68,15 +72,16 @@ def _others(case: HealthCase) -> Iterator[HealthFinding]:
             devices=(device,),
             ports=(),
             cables=(),
-            fix=_show(),
+            fix=_state_fix(),
         )
 
 
 def _failed(case: HealthCase, kind: CheckKind) -> Iterator[VerifyCheck]:
+    """Return the failed checks of a kind."""
     return (check for check in case.checks if check.kind is kind and not check.ok)
 
 
-LINKS = HealthRule(LINK_DOWN, "links are up", _down)
-NEIGHBORS = HealthRule(WRONG_NEIGHBOR, "cables are in the ports of the plan", _neighbors)
-SESSIONS = HealthRule(BGP_DOWN, "BGP sessions are established", _sessions)
-STATE = HealthRule(OTHER_STATE, "the switches are in the designed state", _others)
+LINKS = HealthRule(LINK_DOWN, "links are up", _links_down)
+NEIGHBORS = HealthRule(WRONG_NEIGHBOR, "cables are in the ports of the plan", _wrong_neighbors)
+SESSIONS = HealthRule(BGP_DOWN, "BGP sessions are established", _sessions_down)
+STATE = HealthRule(OTHER_STATE, "the switches are in the designed state", _other_state)

@@ -15,6 +15,7 @@ from railweave.health.rules.link_errors import cable_fix
 
 
 def _judge(case: HealthCase) -> Iterator[HealthFinding]:
+    """Yield a finding for each port with more uncorrected codewords than the standard and chance allow."""
     ports = sum(map(len, case.ports.values()))
     for port, switch in case.counted():
         codewords = switch.port(port.port).growth(CounterMeaning.FEC_UNCORRECTABLE)
@@ -25,8 +26,9 @@ def _judge(case: HealthCase) -> Iterator[HealthFinding]:
 
 @cache
 def _most_allowed(speed_gbps: int, seconds: float, ports: int) -> int:
-    """Return the most codewords that any of so many ports may lose by chance at the standard's ratio."""
-    return most_by_chance(speed_gbps * 1e9 * seconds / CODEWORD_BITS * FRAME_LOSS_RATIO, ports)
+    """Return the most codewords that any of ``ports`` ports may lose by chance at the ratio of the standard."""
+    codewords = speed_gbps * 1e9 * seconds / CODEWORD_BITS
+    return most_by_chance(codewords * FRAME_LOSS_RATIO, ports)
 
 
 RULE = HealthRule(FEC_UNCORRECTABLE, "FEC corrects what links get wrong", _judge, (FEC_CODEWORDS,))

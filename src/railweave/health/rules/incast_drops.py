@@ -16,6 +16,7 @@ _DISCARDS = "SAI_PORT_STAT_IF_OUT_DISCARDS"
 
 
 def _judge(case: HealthCase) -> Iterator[HealthFinding]:
+    """Yield a finding for each port of a node that dropped packets outside lossless classes."""
     for port, switch in case.counted():
         if not port.to_node:
             continue
@@ -35,7 +36,7 @@ def _judge(case: HealthCase) -> Iterator[HealthFinding]:
 
 
 def _queue_drops(case: HealthCase, port: WatchedPort, switch: CountedSwitch) -> dict[int, int]:
-    """Return the drops of the queues of classes that are not lossless."""
+    """Return the drops of a port's queues that are not lossless, by queue; queues without drops are left out."""
     drops = {}
     for queue in _QUEUES:
         dropped = switch.queue(port.port, queue).growth(CounterMeaning.DROPS) or 0
@@ -45,6 +46,7 @@ def _queue_drops(case: HealthCase, port: WatchedPort, switch: CountedSwitch) -> 
 
 
 def _lossless_drops(case: HealthCase, port: WatchedPort, switch: CountedSwitch) -> int:
+    """Return the drops of all lossless queues of a port."""
     return sum(switch.queue(port.port, queue).growth(CounterMeaning.DROPS) or 0 for queue in case.lossless)
 
 

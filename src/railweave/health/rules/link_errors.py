@@ -18,6 +18,7 @@ def cable_fix() -> str:
 
 
 def _judge(case: HealthCase) -> Iterator[HealthFinding]:
+    """Yield a finding for each port that counts more frames with errors than a healthy one."""
     for port, switch in case.counted():
         errors = switch.port(port.port).growth(CounterMeaning.ERRORS)
         if errors is not None and errors > ERRORS_PER_S * switch.seconds:

@@ -13,6 +13,7 @@ from railweave.wording import counted
 
 
 def _judge(case: HealthCase) -> Iterator[HealthFinding]:
+    """Yield a finding for each port whose link went down and up between the readings."""
     for port, switch in case.counted():
         changes = switch.port(port.port).grown(FLAPS) or 0
         # One change is a link that went down or came up for good.

@@ -12,6 +12,7 @@ from railweave.wording import command_line
 
 
 def _judge(case: HealthCase) -> Iterator[HealthFinding]:
+    """Yield a finding for each lossless priority group of a port that dropped packets."""
     for port, switch in case.counted():
         for group in sorted(case.lossless):
             dropped = switch.group(port.port, group).growth(CounterMeaning.DROPS)

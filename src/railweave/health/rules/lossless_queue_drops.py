@@ -13,14 +13,15 @@ from railweave.wording import command_line
 
 
 def _judge(case: HealthCase) -> Iterator[HealthFinding]:
+    """Yield a finding for each lossless queue of a port that dropped packets without a PFC storm."""
     for port, switch in case.counted():
         for queue in sorted(case.lossless):
             row = switch.queue(port.port, queue)
             dropped = row.growth(CounterMeaning.DROPS)
             if not dropped:
                 continue
+            # The watchdog drops what a stormed queue holds: the storm is the finding.
             if row.growth(CounterMeaning.STORMS) or pfc_storm.lasts(row):
-                # The watchdog drops what a stormed queue holds: the storm is the finding.
                 continue
             message = f"dropped {dropped:,} packets of lossless queue {queue}"
             fix = f"compare its buffer profiles and PORT_QOS_MAP with the design (`{command_line('drift')}`)"

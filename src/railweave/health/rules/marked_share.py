@@ -13,6 +13,7 @@ from railweave.wording import command_line
 
 
 def _judge(case: HealthCase) -> Iterator[HealthFinding]:
+    """Yield a finding for each queue that marked a larger share of its packets than below Kmax."""
     for port, switch in case.counted():
         for queue, limits in port.queues.items():
             row = switch.queue(port.port, queue)

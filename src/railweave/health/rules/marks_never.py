@@ -13,6 +13,7 @@ from railweave.wording import command_line
 
 
 def _judge(case: HealthCase) -> Iterator[HealthFinding]:
+    """Yield a finding for each queue that was deeper than Kmax and marked no packet."""
     for port, switch in case.counted():
         for queue, limits in port.queues.items():
             row = switch.queue(port.port, queue)
@@ -30,10 +31,10 @@ def _judge(case: HealthCase) -> Iterator[HealthFinding]:
 
 
 def _unmarked_depth(row: CountedRow, kmax_bytes: int) -> int:
-    """Return how deep a queue was above Kmax although it marked nothing in that time; 0 if that is not so.
+    """Return the depth in bytes of a queue that was deeper than Kmax and marked nothing in that time, else 0.
 
-    The watermark is the largest depth since it was cleared: it speaks of the time between the readings only if it
-    rose, and else of the time since the counters began.
+    The watermark is the largest depth since it was cleared. Only if it rose, the depth was reached between the
+    readings. Otherwise the queue must not have marked anything since its counters began.
     """
     depth = row.value(CounterMeaning.SHARED_WATERMARK)
     earlier_depth = row.value_before(CounterMeaning.SHARED_WATERMARK)

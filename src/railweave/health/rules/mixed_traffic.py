@@ -19,19 +19,20 @@ _QUEUES = range(8)
 
 
 def _judge(case: HealthCase) -> Iterator[HealthFinding]:
-    used = {traffic_class.priority for traffic_class in case.classes}
+    """Yield a finding for each queue with traffic but no class, and for bulk data in the default class."""
+    class_queues = {traffic_class.priority for traffic_class in case.classes}
     for port, switch in case.counted():
         for queue in _QUEUES:
             packets = switch.queue(port.port, queue).growth(CounterMeaning.SENT_PACKETS) or 0
-            if queue not in used and packets > STRAY_PACKETS_PER_S * switch.seconds:
+            if queue not in class_queues and packets > STRAY_PACKETS_PER_S * switch.seconds:
                 message = f"sent {packets:,} packets from queue {queue}, which belongs to no traffic class"
                 yield port_finding(MIXED_TRAFFIC, Severity.ERROR, port, message, _fix())
         if port.to_node and case.rdma:
-            yield from _in_default_class(case, port, switch)
+            yield from _bulk_in_default_class(case, port, switch)
 
 
-def _in_default_class(case: HealthCase, port: WatchedPort, switch: CountedSwitch) -> Iterator[HealthFinding]:
-    """Yield bulk data towards a node in the default class, if RDMA has a class of its own."""
+def _bulk_in_default_class(case: HealthCase, port: WatchedPort, switch: CountedSwitch) -> Iterator[HealthFinding]:
+    """Yield a finding if bulk data went to a node in the default class, although RDMA has a class of its own."""
     for traffic_class in case.classes:
         if not traffic_class.is_default or traffic_class.priority in case.rdma:
             continue
@@ -48,6 +49,7 @@ def _in_default_class(case: HealthCase, port: WatchedPort, switch: CountedSwitch
 
 
 def _fix() -> str:
+    """Return what to do about traffic in a wrong queue."""
     return (
         f"set the DSCP of each kind of traffic as rendered (`{command_line('hosts', 'plan')}`), and compare"
         f" DSCP_TO_TC_MAP and TC_TO_QUEUE_MAP with the design (`{command_line('drift')}`)"

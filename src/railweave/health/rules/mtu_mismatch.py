@@ -16,6 +16,7 @@ _REFUSED = ("SAI_PORT_STAT_IF_IN_ERRORS", "SAI_PORT_STAT_IF_IN_DISCARDS")
 
 
 def _judge(case: HealthCase) -> Iterator[HealthFinding]:
+    """Yield a finding for each port with another MTU than designed, or that dropped frames longer than its MTU."""
     for check in case.checks:
         port = case.port_of.get((check.device, check.subject))
         if check.kind is CheckKind.MTU and not check.ok and port is not None:

@@ -17,6 +17,7 @@ _RESTORED = "PFC_WD_QUEUE_STATS_DEADLOCK_RESTORED"
 
 
 def _judge(case: HealthCase) -> Iterator[HealthFinding]:
+    """Yield a finding for each queue that is in a PFC storm, or had one between the readings."""
     for port, switch in case.counted():
         for queue in _QUEUES:
             row = switch.queue(port.port, queue)
@@ -29,13 +30,14 @@ def _judge(case: HealthCase) -> Iterator[HealthFinding]:
 
 def lasts(row: CountedRow) -> bool:
     """Tell whether the watchdog has detected a storm in a queue that it has not restored since."""
+    # Without both counters, or if one went backwards, nobody can tell.
     if row.grown(_DETECTED) is None or row.grown(_RESTORED) is None:
-        # Without both counters, or where one went backwards, nobody can tell.
         return False
     return row.after[_DETECTED] > row.after[_RESTORED]
 
 
 def _finding(port: WatchedPort, message: str) -> HealthFinding:
+    """Return the finding of a storm at a port; ``message`` continues the name of the port."""
     fix = f"look at {port.peer} first: a NIC or switch that pauses without end is stuck; take its link out of service"
     return port_finding(PFC_STORM, Severity.ERROR, port, message, fix)
 

@@ -16,13 +16,14 @@ _MOST_NAMED = 4
 
 
 def _judge(case: HealthCase) -> Iterator[HealthFinding]:
+    """Yield a finding for each switch and lossless priority that it paused without marking packets."""
     for switch in case.switches.values():
         for priority in sorted(case.lossless):
-            yield from _at_switch(case, switch, priority)
+            yield from _unmarked_pauses(case, switch, priority)
 
 
-def _at_switch(case: HealthCase, switch: CountedSwitch, priority: int) -> Iterator[HealthFinding]:
-    """Yield that a switch paused a priority without marks, if the pauses that it received do not explain it."""
+def _unmarked_pauses(case: HealthCase, switch: CountedSwitch, priority: int) -> Iterator[HealthFinding]:
+    """Yield a finding if a switch paused a priority without marks, and pauses that it received do not explain it."""
     ports = case.ports[switch.device]
     marks = [switch.queue(port.port, priority).growth(CounterMeaning.MARKS) for port in ports]
     # A queue without a counter may have marked packets.
@@ -52,6 +53,7 @@ def _at_switch(case: HealthCase, switch: CountedSwitch, priority: int) -> Iterat
 
 
 def _frames(switch: CountedSwitch, port: WatchedPort, priority: int, meaning: CounterMeaning) -> int:
+    """Return the growth of a counter of PFC frames; 0 if it is not known."""
     return switch.port(port.port).growth(meaning, priority) or 0
 
 

@@ -20,17 +20,18 @@ _GLOBAL_PAUSE = "SAI_PORT_STAT_PAUSE_RX_PKTS"
 
 
 def _judge(case: HealthCase) -> Iterator[HealthFinding]:
+    """Yield findings of PFC on other priorities, of pauses of a whole port, and of nodes that do not stop."""
     for port, switch in case.counted():
         yield from _other_priorities(case, port, switch)
         frames = switch.port(port.port).grown(_GLOBAL_PAUSE) or 0
         if frames > START_FRAMES and case.lossless:
             message = f"received {frames:,} pause frames of the whole port: {port.peer} has PFC off"
             yield port_finding(PRIORITY_MISMATCH, Severity.ERROR, port, message, _fix(case, port))
-        yield from _not_stopping(case, port, switch)
+        yield from _nodes_not_stopping(case, port, switch)
 
 
 def _other_priorities(case: HealthCase, port: WatchedPort, switch: CountedSwitch) -> Iterator[HealthFinding]:
-    """Yield PFC frames on priorities that are not lossless here."""
+    """Yield a finding for each priority that is not lossless, but has PFC frames: one if received, one if sent."""
     row = switch.port(port.port)
     for priority in _PRIORITIES:
         if priority in case.lossless:
@@ -46,8 +47,8 @@ def _other_priorities(case: HealthCase, port: WatchedPort, switch: CountedSwitch
             yield port_finding(PRIORITY_MISMATCH, Severity.ERROR, port, message, fix)
 
 
-def _not_stopping(case: HealthCase, port: WatchedPort, switch: CountedSwitch) -> Iterator[HealthFinding]:
-    """Yield nodes that send on although the switch pauses them, until its priority group drops."""
+def _nodes_not_stopping(case: HealthCase, port: WatchedPort, switch: CountedSwitch) -> Iterator[HealthFinding]:
+    """Yield a finding for each priority of which a node sends on although the switch pauses it, until it drops."""
     if not port.to_node:
         return
     for priority in sorted(case.lossless):
@@ -62,6 +63,7 @@ def _not_stopping(case: HealthCase, port: WatchedPort, switch: CountedSwitch) ->
 
 
 def _fix(case: HealthCase, port: WatchedPort) -> str:
+    """Return how to set PFC at the far end of a port."""
     where = f"`{command_line('drift')}` shows its PORT_QOS_MAP"
     if port.to_node:
         where = f"`{command_line('hosts', 'plan')}` shows its settings"

@@ -15,7 +15,8 @@ from railweave.wording import command_line
 
 
 def _judge(case: HealthCase) -> Iterator[HealthFinding]:
-    for plane, loads in _loads(case).items():
+    """Yield a finding for each rail that carries less than its peers of the same plane, if these are loaded."""
+    for plane, loads in _mean_loads(case).items():
         for rail, load in sorted(loads.items()):
             peer_loads = [peer_load for peer, peer_load in loads.items() if peer != rail]
             usual_load = median(peer_loads or [0.0])
@@ -23,8 +24,11 @@ def _judge(case: HealthCase) -> Iterator[HealthFinding]:
                 yield _finding(case, plane, rail, load / usual_load)
 
 
-def _loads(case: HealthCase) -> dict[int, dict[int, float]]:
-    """Return the mean load that nodes send into each rail as a share of the line rate, by plane and rail."""
+def _mean_loads(case: HealthCase) -> dict[int, dict[int, float]]:
+    """Return the mean load of the ports of nodes in each rail, as a share of the line rate, by plane and rail.
+
+    It is what the nodes send. Ports without a counter are left out.
+    """
     shares: dict[int, dict[int, list[float]]] = defaultdict(lambda: defaultdict(list))
     for port, switch in case.counted():
         if not port.to_node or port.rail is None:
@@ -39,6 +43,7 @@ def _loads(case: HealthCase) -> dict[int, dict[int, float]]:
 
 
 def _finding(case: HealthCase, plane: int, rail: int, share: float) -> HealthFinding:
+    """Return the finding of a rail that carries ``share`` of what its peers carry."""
     devices: dict[str, None] = {}
     for port, _ in case.counted():
         if port.to_node and (port.plane, port.rail) == (plane, rail):

@@ -32,12 +32,14 @@ def jain_index(loads: list[float]) -> float:
 
 
 def _judge(case: HealthCase) -> Iterator[HealthFinding]:
+    """Yield a finding for each switch whose uplinks are loaded unequally."""
     # A link that is down carries nothing, and is a finding of its own.
     down = {(check.device, check.subject) for check in case.checks if check.kind is CheckKind.LINK and not check.ok}
     for name, switch in case.switches.items():
         uplinks = [port for port in case.ports[name] if port.is_uplink and (name, port.port) not in down]
         uplink_loads = _loads(switch, uplinks)
         loads = [uplink.load for uplink in uplink_loads]
+        # A few flows never spread evenly.
         is_loaded = sum(loads) >= LOADED_SHARE * len(loads)
         if len(loads) < 2 or not is_loaded:
             continue
@@ -47,7 +49,7 @@ def _judge(case: HealthCase) -> Iterator[HealthFinding]:
 
 
 def _loads(switch: CountedSwitch, uplinks: list[WatchedPort]) -> list[UplinkLoad]:
-    """Return the loads of uplinks; those without a counter are left out."""
+    """Return the load of each of ``uplinks``; those without a counter are left out."""
     loads = []
     for port in uplinks:
         sent_bytes = switch.port(port.port).growth(CounterMeaning.SENT_BYTES)
@@ -57,6 +59,7 @@ def _loads(switch: CountedSwitch, uplinks: list[WatchedPort]) -> list[UplinkLoad
 
 
 def _finding(name: str, uplink_loads: list[UplinkLoad], index: float) -> HealthFinding:
+    """Return the finding of a switch, with its most and its least loaded uplink; ``index`` is that of Jain."""
     by_load = attrgetter("load")
     least, least_load = min(uplink_loads, key=by_load)
     most, most_load = max(uplink_loads, key=by_load)
