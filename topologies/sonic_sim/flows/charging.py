@@ -101,7 +101,10 @@ class Charges:
         return not point.is_bus and self.plumbing.storms.drops(point.hop.sender, point.queue)
 
     def _drop_shares(self, way: Way, bundle: Bundle | None) -> dict[LinkOrBus, float]:
-        """Return the share of packets of a way that is dropped in front of a link or bus, in the steady state."""
+        """Return the share of a way's packets that is dropped in front of each link or bus, in the steady state.
+
+        A share is of the packets that arrive there. Links and buses without drops are left out.
+        """
         shares: dict[LinkOrBus, float] = {}
         for point in way.points:
             if self._is_dropped(point):
@@ -115,6 +118,7 @@ class Charges:
                 if part.station is station and part.drops.steady:
                     share = min(1.0, part.drops.steady / packets)
                     shares[point.link_or_bus] = share
+                    # Packets that are dropped do not arrive at the next queues.
                     packets *= 1 - share
         return shares
 
@@ -147,7 +151,10 @@ class Charges:
             self._charge_losses(way, packets, lost, bundle)
 
     def _charge_path(self, way: Way, packets: float, drops: Mapping[LinkOrBus, float]) -> None:
-        """Count so many ``packets`` a second at each hop of a way, of which each hop gets fewer than the one before."""
+        """Count the packets of a way at each of its hops; ``packets`` are sent each second.
+
+        Each hop gets fewer than the one before, by the shares in ``drops`` and by what cables lose.
+        """
         first = way.flows[0]
         for point in way.points:
             if self._is_dropped(point):
@@ -160,12 +167,12 @@ class Charges:
             packets *= 1 - quality.lost
 
     def _drop_all(self, end: End, queue: int, packets: float) -> None:
-        """Count what the PFC watchdog drops in a storm."""
+        """Count ``packets`` a second that the PFC watchdog drops in a storm, at a queue and its port."""
         self.ledger.grow(RowKey(QUEUES, end.node, end.port, queue), f"{QUEUE}DROPPED_PACKETS", packets)
         self.ledger.grow(RowKey(PORTS, end.node, end.port), f"{PORT}IF_OUT_DISCARDS", packets)
 
     def _set_goodput(self, flow: Flow, rate: float, lost: float) -> None:
-        """Set what arrives of a flow that sends at ``rate`` and of whose packets a share is ``lost``."""
+        """Set the goodput of a flow that sends at ``rate`` (Gb/s) and loses the share ``lost`` of its packets."""
         share = 1 - lost
         if flow.kind.transport is Transport.RDMA:
             share = rdma_efficiency(lost, rate, flow.frame_bytes, self.plumbing.constants.round_trip_us)
@@ -211,7 +218,7 @@ class Charges:
             grow(key, f"{QUEUE}PACKETS", packets)
 
     def _charge_back(self, way: Way, packets: float, bundle: Bundle | None) -> None:
-        """Count the acknowledgments of so many ``packets`` a second, and the CNPs of marked ones."""
+        """Count the acknowledgments of the ``packets`` that arrive each second, and the CNPs for marked ones."""
         first = way.flows[0]
         # A TCP acknowledgment is 4 bytes longer.
         ack_bytes = ACK_BYTES if first.kind.transport is Transport.RDMA else ACK_BYTES + 4
@@ -224,14 +231,14 @@ class Charges:
         sender = nic_row(first.sender.end)
         receiver = nic_row(first.receiver.end)
         self._grow(_Counter(receiver, "np_ecn_marked_roce_packets"), bundle.marks)
-        cnps = bundle.notifications.steady / self.congestion.seconds
+        cnps_per_s = bundle.notifications.steady / self.congestion.seconds
         self._grow(_Counter(receiver, "np_cnp_sent"), bundle.notifications)
         self._grow(_Counter(sender, "rp_cnp_handled"), bundle.notifications)
         for flow in way.flows:
-            self._cross_back(flow, first.receiver.nic.cnp_dscp, cnps / len(way.flows), CNP_BYTES)
+            self._cross_back(flow, first.receiver.nic.cnp_dscp, cnps_per_s / len(way.flows), CNP_BYTES)
 
     def _cross_back(self, flow: Flow, dscp: int, packets: float, frame_bytes: int) -> None:
-        """Count packets a second of a DSCP from the receiver of a flow back to its sender."""
+        """Count ``packets`` a second that go from the receiver of a flow back to its sender, with a DSCP."""
         if packets <= 0:
             return
         arrived_at: End | None = None
@@ -247,7 +254,10 @@ class Charges:
             arrived_at = hop.receiver
 
     def _charge_losses(self, way: Way, packets: float, lost: float, bundle: Bundle | None) -> None:
-        """Count what NICs notice: packets that are missing, and acknowledgments that do not come."""
+        """Count what NICs notice of losses: packets that are missing, and acknowledgments that do not come.
+
+        ``packets`` are sent each second, of which the share ``lost`` does not arrive.
+        """
         flow = way.flows[0]
         window_packets = max(1.0, flow.rate * 125 * self.plumbing.constants.round_trip_us / flow.frame_bytes)
         # The receiver discards what follows a lost packet until that comes again, so one loss in a window is noticed.
@@ -309,7 +319,7 @@ class Charges:
         self.ledger.grow(nic_row(first.sender.end), "packet_seq_err", drops * _OF_ONE_STALL)
 
     def _grow(self, counter: _Counter, tally: Tally) -> None:
-        """Let a counter grow by a tally of the fluid, whose start counts once, when flows begin."""
+        """Let a counter grow as fast as a tally of the fluid does; the tally's start counts once, when flows begin."""
         if self.congestion is None:
             return
         self.ledger.grow(counter.key, counter.name, tally.steady / self.congestion.seconds)

@@ -125,7 +125,10 @@ def draw(random: Random, trials: int, probability: float) -> int:
 
 
 def draw_codewords(random: Random, codewords: int, shares: Sequence[float]) -> list[int]:
-    """Draw how many of ``codewords`` have each number of wrong symbols, by ``codeword_shares``; the last are lost."""
+    """Draw how many of ``codewords`` have 0, 1 … wrong symbols; the last number is that of lost ones.
+
+    ``shares`` are those of ``codeword_shares``.
+    """
     counts = [0] * len(shares)
     remaining = codewords
     remaining_share = 1.0

@@ -20,6 +20,8 @@ from sonic_sim.network import End
 # A link may queue if its senders may offer more than this share of it, or if several use more than the second share.
 _FULL = 1.001
 _CONTENDED = 0.98
+# A strict queue is served first: beside this weight those of the others hardly count.
+_STRICT_WEIGHT = 1e4
 # What a NIC holds before it pauses, and while the pause takes effect.
 NIC_BUFFER_BYTES = 262_144.0
 NIC_HEADROOM_BYTES = 131_072.0
@@ -113,6 +115,7 @@ class Plumbing:
         return self._bus_gbps(place, self._receivers)
 
     def _bus_gbps(self, place: Place, ports: Mapping[tuple[str, int], int]) -> float | None:
+        """Return a port's share of its NIC's bus, of which ``ports`` says how many are in use; None if it is fast."""
         fault = fault_at(self.net, FaultKind.SLOW_NIC, place.end, place.nic.nic)
         if fault is None:
             return None
@@ -120,8 +123,12 @@ class Plumbing:
         return fault.gbps / ports.get((place.node, place.nic.nic), 1)
 
     def sending_gbps(self, place: Place, hop: Hop) -> float:
-        """Return what a port of a NIC can send."""
-        return min(self.gbps(hop), self.sending_bus_gbps(place) or self.gbps(hop))
+        """Return what a port of a NIC can send, in Gb/s: the speed of its link, or less by a slow bus."""
+        link_gbps = self.gbps(hop)
+        bus_gbps = self.sending_bus_gbps(place)
+        if not bus_gbps:
+            return link_gbps
+        return min(link_gbps, bus_gbps)
 
     def waypoints(self, flow: Flow) -> tuple[Waypoint, ...]:
         """Return the queues that a flow goes through, that of its NIC first."""
@@ -157,17 +164,17 @@ class Plumbing:
         if device is None or point.is_bus:
             return 1.0
         rows = rows_of(device)[point.hop.sender.port].queues[point.queue]
-        return 1e4 if rows.is_strict else rows.weight
+        return _STRICT_WEIGHT if rows.is_strict else rows.weight
 
     def queue_rows(self, point: Waypoint) -> QueueRows:
-        """Return the rows of a queue; a NIC has none, and drops nothing that it sends."""
+        """Return the rows of the queue of a waypoint. A NIC has none: it drops nothing that it sends."""
         device = self.net.devices.get(point.hop.sender.node)
         if device is None or point.is_bus:
             return QueueRows(is_lossless=True)
         return rows_of(device)[point.hop.sender.port].queues[point.queue]
 
     def group_rows(self, point: Waypoint) -> GroupRows:
-        """Return the rows of a group; a NIC without PFC has its buffer alone."""
+        """Return the rows of the group of a waypoint. A NIC has its buffer instead, and what it holds after a pause."""
         if point.arrived_at is None:
             return GroupRows()
         device = self.net.devices.get(point.arrived_at.node)
@@ -255,7 +262,10 @@ class Congestion:
         return {link for link, load in loads.items() if load.is_full}
 
     def _build(self, full: set[LinkOrBus] | None) -> Fluid:
-        """Make the fluid of the ways over ``full`` links, with the queues of these alone; with all for None."""
+        """Return the fluid of the ways that cross one of the ``full`` links, with the queues of these links alone.
+
+        For None it is the fluid of all ways with all their queues.
+        """
         for state in (self.stations, self.groups, self.bundles, self._pools, self._pauses):
             state.clear()
         sources: dict[End, Source] = {}
@@ -288,7 +298,7 @@ class Congestion:
         )
 
     def _add_part(self, bundle: Bundle, point: Waypoint, flow: Flow, order: int) -> None:
-        """Let a bundle go through the station of a waypoint, the one of number ``order`` on its way."""
+        """Let a bundle go through the station of a waypoint, which is the one with the number ``order`` on its way."""
         station = self._station(point, flow)
         station.order = max(station.order, order)
         part = Part(bundle, station, self._group(point))
@@ -303,7 +313,10 @@ class Congestion:
         return self._pools.setdefault((device, direction, name), PoolState())
 
     def _pauses_of(self, end: End, priority: int) -> Pauses:
-        """Return the pauses of a priority at a port that sends; one in a PFC storm is stopped for good."""
+        """Return the pauses of a priority at a port that sends, the same for all flows.
+
+        A priority in a PFC storm is stopped for good.
+        """
         pauses = self._pauses.get((end, priority))
         if pauses is None:
             pauses = Pauses()
@@ -328,7 +341,10 @@ class Congestion:
         return station
 
     def _group(self, point: Waypoint) -> Group | None:
-        """Return the priority group in which flows arrived at a waypoint, None at their sender."""
+        """Return the priority group in which flows arrived at a waypoint, the same for all flows.
+
+        None at the NIC that sends them.
+        """
         if point.arrived_at is None:
             return None
         key = point.arrived_at, point.group

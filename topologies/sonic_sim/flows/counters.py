@@ -35,9 +35,9 @@ _QUEUE_TYPE = "0x15"
 _GROUP_TYPE = "0x1a"
 
 
-def object_id(kind: str, place: int, number: int) -> str:
-    """Return the object id of a queue or group of the port at a ``place``, its index among the ports."""
-    return f"oid:{kind}{place:06x}{number:06x}"
+def object_id(kind: str, index: int, number: int) -> str:
+    """Return the object id of a queue or group; ``index`` is that of its port among the ports of the switch."""
+    return f"oid:{kind}{index:06x}{number:06x}"
 
 
 def counted_until_now(device: Device) -> FlowModel:
@@ -65,36 +65,36 @@ def add_port_fields(device: Device, model: FlowModel, port: str, row: Hash) -> N
 
 def queue_keys(ports: Iterable[str]) -> Iterator[tuple[str, str, int]]:
     """Yield the object id of every queue with its port and number."""
-    for place, port in enumerate(ports):
+    for index, port in enumerate(ports):
         for number in NUMBERS:
-            yield object_id(_QUEUE_TYPE, place, number), port, number
+            yield object_id(_QUEUE_TYPE, index, number), port, number
 
 
 def name_maps(ports: Mapping[str, str]) -> Iterator[tuple[str, Hash]]:
-    """Yield the hashes that name queues and priority groups, by the object ids of ports."""
-    for kind, word in ((_QUEUE_TYPE, "QUEUE"), (_GROUP_TYPE, "PG")):
+    """Yield the keys and hashes that name queues and priority groups; ``ports`` are the object ids of ports."""
+    for kind, prefix in ((_QUEUE_TYPE, "QUEUE"), (_GROUP_TYPE, "PG")):
         names: Hash = {}
         of_port: Hash = {}
         indexes: Hash = {}
-        for place, (port, port_id) in enumerate(ports.items()):
+        for index, (port, port_id) in enumerate(ports.items()):
             for number in NUMBERS:
-                key = object_id(kind, place, number)
+                key = object_id(kind, index, number)
                 names[f"{port}:{number}"] = key
                 of_port[key] = port_id
                 indexes[key] = str(number)
-        yield f"COUNTERS_{word}_NAME_MAP", names
-        yield f"COUNTERS_{word}_PORT_MAP", of_port
-        yield f"COUNTERS_{word}_INDEX_MAP", indexes
-        if word == "QUEUE":
+        yield f"COUNTERS_{prefix}_NAME_MAP", names
+        yield f"COUNTERS_{prefix}_PORT_MAP", of_port
+        yield f"COUNTERS_{prefix}_INDEX_MAP", indexes
+        if prefix == "QUEUE":
             yield "COUNTERS_QUEUE_TYPE_MAP", dict.fromkeys(indexes, "SAI_QUEUE_TYPE_UNICAST")
 
 
 def queue_and_group_rows(
     device: Device, model: FlowModel, ports: Iterable[str], start: str
 ) -> Iterator[tuple[str, Hash]]:
-    """Yield the rows of counters and watermarks of queues and groups, by their keys.
+    """Yield the rows of counters and watermarks of queues and groups, with their keys.
 
-    ``start`` selects keys: all that begin with it, or all of the port that it is a key of.
+    Only keys that begin with ``start`` are needed, so ports that have none of them are left out.
     """
     queue_counters: tuple[str, ...] = _QUEUE_NAMES
     if polls(device, "WRED_ECN_QUEUE"):
@@ -104,31 +104,32 @@ def queue_and_group_rows(
 
 
 class _Counted(NamedTuple):
-    """Queues or groups: their rows in the ledger, the start of their object ids, and their counters."""
+    """Queues or groups: their rows in the ledger, the type in their object ids, and their counters."""
 
     table: str
     kind: str
     counters: tuple[str, ...]
-    # Of the group that polls their watermarks: this word and `_WATERMARK`.
-    word: str
+    # The group that polls their watermarks has this name and `_WATERMARK` after it.
+    prefix: str
 
 
 def _counter_rows(
     device: Device, model: FlowModel, ports: Iterable[str], start: str, counted: _Counted
 ) -> Iterator[tuple[str, Hash]]:
+    """Yield the rows of queues, or of groups, in each table, with their keys."""
     watermarks: tuple[str, ...] = ()
-    if polls(device, f"{counted.word}_WATERMARK"):
+    if polls(device, f"{counted.prefix}_WATERMARK"):
         watermarks = _WATERMARKS[counted.table]
-    for first in _TABLES:
+    for table in _TABLES:
         fields = watermarks
-        if first == "COUNTERS":
+        if table == "COUNTERS":
             fields = (*counted.counters, *watermarks)
         if not fields:
             continue
         zero = dict.fromkeys(fields, "0")
-        for place, port in enumerate(ports):
+        for index, port in enumerate(ports):
             # Whole ports are skipped early: a reader often asks for a single key.
-            if not _may_begin(f"{first}:oid:{counted.kind}{place:06x}", start):
+            if not _may_begin(f"{table}:oid:{counted.kind}{index:06x}", start):
                 continue
             for number in NUMBERS:
                 counts = model.shown(RowKey(counted.table, device.name, port, number))
@@ -136,7 +137,7 @@ def _counter_rows(
                 for name in fields:
                     if name in counts:
                         row[name] = str(int(counts[name]))
-                yield f"{first}:{object_id(counted.kind, place, number)}", row
+                yield f"{table}:{object_id(counted.kind, index, number)}", row
 
 
 def _may_begin(key: str, start: str) -> bool:

@@ -57,13 +57,13 @@ class Flaps:
         """Count the transitions of a switch's ports and of those at the other ends of their cables."""
         for port in self._net.ports(device):
             end = End(device.name, port)
-            self._look_at(device, end)
+            self._count_port(device, end)
             far = self._net.cables.get(end)
             if far is None:
                 continue
             neighbor = self._net.devices.get(far.node)
             if neighbor is not None and far.port in self._net.ports(neighbor):
-                self._look_at(neighbor, far)
+                self._count_port(neighbor, far)
 
     def follow(self, device: Device) -> None:
         """Count the transitions of a switch if it changed since the last time."""
@@ -73,9 +73,9 @@ class Flaps:
             self.look(device)
 
     def row(self, device: Device, port: str) -> Hash:
-        """Return the fields of a port, no fields for a port that was never up."""
+        """Return the fields of a port, with its transitions until now; none for a port that was never up."""
         end = End(device.name, port)
-        self._look_at(device, end)
+        self._count_port(device, end)
         link = self._links[end]
         row: Hash = {}
         if link.transitions:
@@ -85,12 +85,12 @@ class Flaps:
                 row[name] = strftime(_FORM, gmtime(at))
         return row
 
-    def _look_at(self, device: Device, end: End) -> None:
+    def _count_port(self, device: Device, end: End) -> None:
         """Count the transitions of one port until now."""
         now = device.clock.now()
         link = self._links.get(end)
         if link is None or link.swss_up != device.times.swss_up:
-            # Counters of swss begin again; flaps before do not count.
+            # Counters of swss begin again, and earlier flaps of the cable do not count.
             link = _Link(device.times.swss_up)
             self._links[end] = link
             cable = self._cable(end, now)

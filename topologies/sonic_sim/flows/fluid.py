@@ -175,7 +175,7 @@ class Fluid:
             for station in self.stations:
                 self._serve(station)
             for group in self.groups:
-                self._admit(group)
+                self._control(group)
             if step % steps_per_reaction == steps_per_reaction - 1:
                 self._adapt()
             self.now += STEP_US
@@ -186,6 +186,7 @@ class Fluid:
         return True
 
     def _count(self, tally: Tally, amount: float) -> None:
+        """Add to the half of a tally that the present half of the window belongs to."""
         if self.is_steady:
             tally.steady += amount
         else:
@@ -205,7 +206,7 @@ class Fluid:
                 self._count(bundle.sent, sent_bytes)
 
     def _serve(self, station: Station) -> None:
-        """Let a queue take what arrives, marked by what waits in it already, and send."""
+        """Let a queue take what arrives and send what it may; more is marked the more waits in it already."""
         rows = station.rows
         probability = 0.0
         if rows.marks or rows.drops_early:
@@ -232,13 +233,13 @@ class Fluid:
         station.pool.used += total - sent - station.queued
         station.queued = total - sent
         if not rows.is_lossless:
-            self._cut(station)
+            self._drop_excess(station)
         station.peak = max(station.peak, station.queued)
         if self.is_steady:
             station.waits += station.queued / (self.steps - self.steps // 2)
 
     def _mark(self, station: Station, part: Part, probability: float) -> None:
-        """Mark a share of the packets that arrive, or drop it if they cannot be marked."""
+        """Mark the share ``probability`` of the packets that arrive, or drop it if they cannot be marked."""
         bundle = part.bundle
         packets = probability * part.coming / bundle.frame_bytes
         if station.rows.marks and bundle.can_be_marked:
@@ -256,8 +257,8 @@ class Fluid:
         if part.bundle.heeds_drops:
             part.bundle.signals += packets
 
-    def _cut(self, station: Station) -> None:
-        """Drop what a queue without flow control may not hold."""
+    def _drop_excess(self, station: Station) -> None:
+        """Drop what a queue without flow control holds above its limit, the same share of each part."""
         limit = _limit(station.rows.limit, station.pool)
         if station.queued <= limit:
             return
@@ -270,8 +271,8 @@ class Fluid:
         station.pool.used -= station.queued - limit
         station.queued = limit
 
-    def _admit(self, group: Group) -> None:
-        """Compare what a group holds with its limit: pause, resume, or drop."""
+    def _control(self, group: Group) -> None:
+        """Compare what a group holds with its limit, and pause its neighbor, let it go on, or drop packets."""
         usage = sum(part.held for part in group.parts)
         threshold = _limit(group.rows.limit, group.pool)
         shared = min(usage, threshold)
@@ -297,7 +298,7 @@ class Fluid:
                 group.pauses.goes_at = self.now + self.pause_us
 
     def _pause(self, group: Group) -> None:
-        """Send a PFC frame, the first one or, before the last one runs out, another."""
+        """Send the first PFC frame of a pause, or another one in time before the last one runs out."""
         if group.is_over and self.now < group.repeats_at:
             return
         if not group.is_over and group.pauses is not None:

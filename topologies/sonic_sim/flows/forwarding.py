@@ -102,6 +102,7 @@ class Forwarding:
         return True
 
     def _forget_old_routes(self) -> None:
+        """Forget what was looked up if routes, or the configurations of switches, have changed since."""
         ribs = ribs_of(self.net)
         version = self.net.version + sum(device.db.version for device in self.net.devices.values())
         if ribs is not self._ribs or version != self._version:
@@ -118,7 +119,10 @@ class Forwarding:
         return self._ports[key]
 
     def _look_up(self, device: Device, destination: str) -> tuple[str, ...]:
-        """Return the ports of a connected network, or else of the longest prefix, that has an address."""
+        """Return the ports to a connected network that has the address, or else to the longest prefix that has it.
+
+        They are the ports whose links are up; none if the switch has no route.
+        """
         target = ip_address(destination)
         for own in self.net.addresses(device):
             if target in _parsed(f"{own.address}/{own.length}") and self.net.link_up(device, own.interface):
@@ -135,7 +139,7 @@ class Forwarding:
         return tuple(port for _, port in hops if self.net.link_up(device, port))
 
     def _choice(self, device: Device, packet: Packet, count: int) -> int:
-        """Return which of so many next hops a switch chooses for a packet."""
+        """Return which of ``count`` next hops a switch chooses for a packet, by its number."""
         if count == 1:
             return 0
         if device.name not in self._hashes:

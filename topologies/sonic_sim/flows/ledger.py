@@ -46,7 +46,7 @@ class Ledger:
         return self._rows.setdefault(key.device, {}).setdefault(key, {})
 
     def begin(self, device: str, at: float) -> bool:
-        """Set the counters of a switch to 0 if it started again at ``at``; tell whether it did."""
+        """Note that the counters of a switch began at ``at``; set them to 0 and return True if it started again."""
         last_began = self._began.get(device, at)
         self._began[device] = at
         if last_began == at:
@@ -72,12 +72,12 @@ class Ledger:
         self._rates.clear()
 
     def grow(self, key: RowKey, name: str, per_s: float) -> None:
-        """Let a counter grow by so much a second more."""
+        """Let a counter grow faster than before, by ``per_s`` a second."""
         if per_s:
             self._growing[key, name] = self._growing.get((key, name), 0.0) + per_s
 
     def pass_seconds(self, seconds: float) -> None:
-        """Count what grew in so many seconds."""
+        """Let all counters grow for so many seconds."""
         if self._growing and not self._rates:
             self._rates = [(self.row(key), name, rate) for (key, name), rate in self._growing.items()]
         for row, name, rate in self._rates:
@@ -86,7 +86,7 @@ class Ledger:
     def rows_in(
         self, table: str, names: Collection[str], devices: Collection[str], seconds: float
     ) -> dict[str, dict[RowKey, Row]]:
-        """Return the counters ``names`` of a table by device and row, as they are ``seconds`` from now."""
+        """Return the counters ``names`` of the rows of a table, by device and row, as they will be in ``seconds``."""
         rows_of: dict[str, dict[RowKey, Row]] = {device: {} for device in devices}
         for device, rows in rows_of.items():
             for key, row in self._rows.get(device, {}).items():
@@ -99,7 +99,7 @@ class Ledger:
         return rows_of
 
     def counts(self, key: RowKey) -> Mapping[str, float]:
-        """Return the counts of a row, empty for one that never counted anything."""
+        """Return the counts of a row; empty if it has never counted anything."""
         return self._rows.get(key.device, _NOTHING).get(key, {})
 
     def publish(self, node: str, nics: Iterable[FlowNic]) -> None:

@@ -49,12 +49,12 @@ def far_fault(net: Fabric, kind: FaultKind, end: End) -> Fault | None:
 
 
 def of_cable(net: Fabric, kind: FaultKind, end: End, nic: int = 0) -> Fault | None:
-    """Return the fault of a kind of the cable at ``end``, at whichever of its ends it was armed."""
+    """Return the fault of a kind that was armed at either end of the cable at ``end``; None if there is none."""
     return fault_at(net, kind, end, nic) or far_fault(net, kind, end)
 
 
 def added_rates(net: Fabric, end: End, nic: int, lanes: int, at: float) -> list[float]:
-    """Return the bit error rates that faults add to the lanes that end at ``end``, ``at`` a time in Unix seconds."""
+    """Return the bit error rate that faults add to each lane that ends at ``end``, at the Unix time ``at``."""
     rates = [0.0] * lanes
     for fault in (fault_at(net, FaultKind.BER, end, nic), fault_at(net, FaultKind.DIRTY_FIBER, end, nic)):
         if fault is not None:
@@ -73,7 +73,7 @@ def added_rates(net: Fabric, end: End, nic: int, lanes: int, at: float) -> list[
 
 
 def laser_ber(fault: Fault, at: float) -> float:
-    """Return the bit error rate of a dying laser: a decade more in each of its ``decade_s``."""
+    """Return the bit error rate of a dying laser at the Unix time ``at``: ten times as high after each ``decade_s``."""
     decades = max(0.0, at - fault.since) / fault.decade_s
     return float(min(_WORST_BER, fault.ber * 10 ** min(decades, 20.0)))
 
@@ -109,7 +109,7 @@ class CageHeat(NamedTuple):
 
 
 def hot_cage(net: Fabric, end: End) -> CageHeat | None:
-    """Return the heat of the cage of a port of a switch: its own fault, or that of the module beside it."""
+    """Return the heat of the cage of a switch's port, by its own fault or that of the module beside it; else None."""
     device = net.devices.get(end.node)
     if device is None:
         return None
@@ -134,7 +134,7 @@ def cage_of(device: Device, port: str) -> str:
 
 
 def cages(device: Device, ports: Iterable[str]) -> dict[str, list[str]]:
-    """Return for each of ``ports`` those in its cage, itself included, in natural order."""
+    """Return for each of ``ports`` the ports that share its cage, itself included, in natural order."""
     ports_of_cage: defaultdict[str, list[str]] = defaultdict(list)
     for port in sorted(ports, key=natural_key):
         # A port whose row does not state its cage has one of its own.

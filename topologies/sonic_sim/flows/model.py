@@ -119,6 +119,10 @@ class FlowModel:
         return [self._flow(sender, receiver, kind) for _ in range(count)]
 
     def _flow(self, sender: Place, receiver: Place, kind: FlowKind) -> Flow:
+        """Return a flow with paths of its own in both directions.
+
+        It is stuck if one of them is missing, its packets are too large for them, or a PFC storm blocks them.
+        """
         kind = replace(kind, tos=self._tos(sender, kind))
         flow = Flow(
             sender,
@@ -140,6 +144,7 @@ class FlowModel:
             tos = sender.nic.traffic_class
         fault = fault_at(self.net, FaultKind.WRONG_DSCP, sender.end, sender.nic.nic)
         if fault is not None and kind.transport is Transport.RDMA:
+            # The two lowest bits are those of ECN.
             tos = fault.dscp << 2 | tos & 3
         return tos
 
@@ -165,13 +170,13 @@ class FlowModel:
     def _fits(self, flow: Flow) -> bool:
         """Tell whether full packets fit through all ports, and into the NIC that receives them."""
         # Without Ethernet header and checksum.
-        size = flow.frame_bytes - 18
+        ip_bytes = flow.frame_bytes - 18
         for hop in flow.path:
             for end in hop:
                 device = self.net.devices.get(end.node)
-                if device is not None and self.net.ports(device)[end.port].mtu < size:
+                if device is not None and self.net.ports(device)[end.port].mtu < ip_bytes:
                     return False
-        return flow.receiver.nic.mtu >= size
+        return flow.receiver.nic.mtu >= ip_bytes
 
     def _meets_storm(self, flow: Flow) -> bool:
         """Tell whether a PFC storm blocks a queue on the path of a flow, so that its requests time out."""
@@ -180,6 +185,7 @@ class FlowModel:
         return any(self._blocks(point) for point in points)
 
     def _blocks(self, point: Waypoint) -> bool:
+        """Tell whether the queue of a waypoint sends nothing: a storm holds it, or the PFC watchdog drops all of it."""
         end = point.hop.sender
         return self.storms.holds(end, point.queue) or self.storms.drops(end, point.queue)
 
@@ -197,7 +203,7 @@ class FlowModel:
                 heapq.heappush(self._ends, (self._time + transfer.seconds, transfer))
 
     def set_seconds(self, transfer: Transfer, seconds: float) -> None:
-        """Let a transfer end so many seconds after it began."""
+        """Let a transfer end ``seconds`` after it began."""
         transfer.seconds = seconds
         heapq.heappush(self._ends, (transfer.began_at + seconds, transfer))
 
@@ -260,7 +266,7 @@ class FlowModel:
         return switches, nodes, self.net.version, self.storms.version
 
     def _settle(self) -> None:
-        """Compute the rates of all flows, and how fast they let counters grow."""
+        """Compute the rates of all flows and the growth of counters; count what new flows add once at their start."""
         self._settled = self._state()
         starts = bool(self._began)
         self._began.clear()
@@ -326,7 +332,11 @@ class FlowModel:
             flow.rate = rate
 
     def _storm_limit(self, plumbing: Plumbing, way: Way) -> float:
-        """Return the rate in Gb/s that PFC storms leave a flow: none, or one window in each timeout where all drops."""
+        """Return the rate in Gb/s that PFC storms leave the flows of a way.
+
+        It is 0 if a storm holds one of its queues. If the PFC watchdog drops all packets of one, a flow sends one
+        window in each timeout.
+        """
         if any(self.storms.holds(point.hop.sender, point.queue) for point in way.points):
             return 0.0
         if plumbing.is_dropped(way):
@@ -353,7 +363,7 @@ class FlowModel:
 
 
 def _ways(plumbing: Plumbing, flows: Sequence[Flow]) -> list[Way]:
-    """Group flows of one kind between the same NICs by their waypoints."""
+    """Return the flows as ways: flows of one kind, between the same NICs, with the same waypoints."""
     ways: dict[tuple[object, ...], Way] = {}
     for flow in flows:
         points = plumbing.waypoints(flow)

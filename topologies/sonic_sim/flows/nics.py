@@ -98,14 +98,14 @@ class NicIndex:
         return self.read().get(node, ())
 
     def by_device(self, node: str, rdma: str) -> Place | None:
-        """Return the NIC of a node with an RDMA device; any that has one where ``rdma`` is empty."""
+        """Return the NIC of a node with this RDMA device, or its first one with any if ``rdma`` is empty; else None."""
         for nic in self.of_node(node):
             if nic.rdma and rdma in ("", nic.rdma):
                 return Place(node, nic)
         return None
 
     def by_address(self, address: str) -> Place | None:
-        """Return the NIC that has an address."""
+        """Return the NIC that has an address; None if no NIC has it."""
         for place in self.all():
             if address in addresses_of(place.nic):
                 return place
@@ -113,7 +113,7 @@ class NicIndex:
 
 
 def addresses_of(nic: FlowNic) -> list[str]:
-    """Return the addresses of a NIC without their lengths, but for those that no other link reaches."""
+    """Return the addresses of a NIC without their lengths; link-local ones are left out."""
     interfaces = [ip_interface(address) for address in nic.addresses]
     return [str(interface.ip) for interface in interfaces if not interface.ip.is_link_local]
 

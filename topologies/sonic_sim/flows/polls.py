@@ -54,7 +54,10 @@ class Polls:
         self._intervals: dict[str, _PollIntervals] = {}
 
     def follow(self, before: float, at: float) -> None:
-        """Poll what is due until ``at``, while counters grow from ``before`` on as they do now."""
+        """Carry out the polls that are due from ``before`` until ``at``, while counters grow as they do now.
+
+        Of several polls of a group only the last one matters.
+        """
         # The switches of each poll, by group and time: they are read together.
         due: defaultdict[tuple[PolledGroup, float], list[str]] = defaultdict(list)
         for device in self._net.devices.values():
@@ -87,7 +90,10 @@ class Polls:
             self._rows.pop((group.key, device), None)
 
     def shown(self, key: RowKey) -> Row:
-        """Return the counters of a row as COUNTERS_DB shows them: polled ones as of the last poll, others as of now."""
+        """Return the counters of a row as COUNTERS_DB shows them.
+
+        Counters of a polled group are as they were at its last poll, the others as they are now.
+        """
         row = dict(self._ledger.counts(key))
         for group in POLLED:
             if group.table == key.table:
@@ -98,7 +104,7 @@ class Polls:
 
 
 def _read_intervals(device: Device) -> dict[str, float]:
-    """Return the seconds between two polls of each group that a switch polls, by its CONFIG_DB."""
+    """Read from CONFIG_DB the seconds between two polls of each group that a switch polls."""
     intervals = {}
     for group in POLLED:
         text = device.db.get(f"FLEX_COUNTER_TABLE|{group.key}").get("POLL_INTERVAL", "")

@@ -36,11 +36,11 @@ class PortMeter:
         self._rates: dict[str, dict[str, ErrorRates]] = {}
 
     def quality(self, end: End, nic: int) -> LinkQuality:
-        """Return the quality of the direction of a link that ends here."""
+        """Return the quality of the direction of a link that ends at ``end``; ``nic`` is the number of a NIC there."""
         return quality_at(self.net, end, nic, wire_at(self.net, end), self.constants)
 
     def rates(self, device: Device, port: str) -> Hash:
-        """Return the error rates of a port as SONiC's script of rates wrote them last."""
+        """Return the error rates of a port as SONiC's script wrote them last; empty if it has written none."""
         rates = self._rates.get(device.name, {}).get(port)
         if rates is None:
             return {}
@@ -82,7 +82,7 @@ class PortMeter:
         rates.follow(row, now, self.net.ports(device)[end.port])
 
     def _count_codewords(self, key: RowKey, wire: Wire, code: Code, quality: LinkQuality, seconds: float) -> None:
-        """Draw the codewords of so many seconds by their wrong symbols, and count them."""
+        """Draw how many codewords of ``seconds`` have how many wrong symbols, and count them."""
         codewords = int(wire.gbps * 1e9 * seconds / code.bits)
         *bins, lost = draw_codewords(self._random, codewords, quality.codewords)
         add = self.ledger.add
@@ -98,7 +98,7 @@ class PortMeter:
             add(key, f"{_FEC}CORRECTED_BITS", round(wrong_symbols * code.symbol_bits * quality.ber / share))
 
     def count_nic(self, node: str, nic: FlowNic, now: float) -> None:
-        """Bring a NIC up to ``now``."""
+        """Bring the counters of a NIC up to ``now``, in seconds of this machine."""
         end = End(node, nic.name)
         seconds = self._seconds(end, now)
         far = self.net.cables.get(end)

@@ -156,19 +156,20 @@ def _port_rows(device: Device, port: str, bindings: Mapping[str, Mapping[str, st
 
 
 def _map(device: Device, table: str, name: str) -> dict[int, int]:
-    """Return a QoS map by its name; empty for no name."""
+    """Return the QoS map of this name as numbers; empty without a name."""
     if not name:
         return {}
     row = device.orchagent.object_of(f"{table}|{name}")
     return {int(key): int(value) for key, value in row.items() if key.isdecimal() and value.isdecimal()}
 
 
-def _bound(device: Device, bindings: Mapping[str, Mapping[str, str]], place: str, entry: str, table: str) -> Hash:
-    """Return the object of a table that is bound to an entry of a port's queues or groups; empty for none.
+def _bound(device: Device, bindings: Mapping[str, Mapping[str, str]], key: str, entry: str, table: str) -> Hash:
+    """Return the object of ``table`` that is bound to a queue or group of a port; empty if none is.
 
-    ``place`` is such as ``QUEUE|Ethernet0``, ``entry`` such as ``3 scheduler``.
+    ``key`` names the queues or groups of a port, such as ``QUEUE|Ethernet0``; ``entry`` is one of them with the field
+    of its row, such as ``3 scheduler``.
     """
-    name = bindings.get(place, {}).get(entry, "")
+    name = bindings.get(key, {}).get(entry, "")
     if not name:
         return {}
     return device.orchagent.object_of(f"{table}|{name}")
@@ -239,7 +240,7 @@ def _group(device: Device, port: str, group: int, gbps: float, bindings: Mapping
 
 
 def _with_fault(device: Device, group: GroupRows) -> GroupRows:
-    """Return a group with the fault small-buffer, if that is armed: a lossless group pauses at so many bytes."""
+    """Return a group as the fault small-buffer makes it, if that is armed: a lossless group pauses at few bytes."""
     fault = device.faults.of_port(FaultKind.SMALL_BUFFER, "")
     if fault is None or not group.headroom:
         return group
@@ -248,7 +249,7 @@ def _with_fault(device: Device, group: GroupRows) -> GroupRows:
 
 
 def _number(row: Hash, name: str, default: float) -> float:
-    """Return a field as a number; ``default`` if it is missing or no number."""
+    """Return a field as a number; ``default`` if it is missing or is not a number."""
     try:
         return float(row.get(name, default))
     except ValueError:

@@ -16,10 +16,10 @@ class Lane(NamedTuple):
 
 
 def max_min(paths: Sequence[Sequence[int]], capacity: Sequence[float], limits: Sequence[float]) -> list[float]:
-    """Return the rate of each flow, by the links of its path and its own limit.
+    """Return the rate of each flow; ``paths`` are the links that it crosses, ``limits`` its own limit.
 
-    Progressive filling: all flows grow together. The link with the least for each of its flows fills first, which fixes
-    the rates of these flows; so does a flow that reaches its own limit.
+    Progressive filling: all flows grow together. The link with the least capacity for each of its flows fills first,
+    which fixes the rates of these flows. The rate of a flow that reaches its own limit is fixed as well.
     """
     flows_of: dict[int, list[int]] = defaultdict(list)
     for flow, path in enumerate(paths):
@@ -63,7 +63,10 @@ def scheduled_shares(
     limits: Sequence[float],
     weights: Mapping[Lane, float],
 ) -> list[float]:
-    """Return the rates of flows whose queues share links by weight: a queue has its part, and what others leave."""
+    """Return the rates of flows whose queues share links by weight.
+
+    A queue has its part of the link, by its weight, and what the other queues leave of theirs.
+    """
     link_paths = [[lane.link for lane in path] for path in paths]
     lane_numbers: dict[Lane, int] = {}
     lanes_of: dict[int, list[Lane]] = defaultdict(list)
@@ -102,7 +105,7 @@ def _used(rates: Sequence[float], paths: Sequence[Sequence[int]]) -> dict[int, f
 
 
 def _within(rates: list[float], paths: Sequence[Sequence[int]], capacity: Sequence[float]) -> list[float]:
-    """Scale flows down by the fullest link of each, so that no link carries more than its capacity."""
+    """Return the rates scaled down, each by the fullest link of its path, so that no link exceeds its capacity."""
     scales: dict[int, float] = {}
     for link, total in _used(rates, paths).items():
         if total > capacity[link] > 0:

@@ -145,7 +145,7 @@ class Storms:
                 self._ledger.add(port, pause_name(storm.queue), storm_s * 1e6)
 
     def look(self, waiting: frozenset[tuple[End, int]] = frozenset()) -> None:
-        """Bring all watchdogs up to now; packets are ``waiting`` in these queues, by port and number."""
+        """Bring all watchdogs up to now; ``waiting`` are the queues with packets, by port and number."""
         storms = {EgressQueue(storm.port, storm.queue): storm for storm in storms_of(self._net)}
         for queue in storms.keys() - self._states.keys():
             self._states[queue] = _State(self._net.devices[queue.port.node].times.swss_up)
@@ -164,7 +164,10 @@ class Storms:
     def _follow(
         self, device: Device, queue: EgressQueue, state: _State, storm: StormedQueue | None, is_waiting: bool
     ) -> None:
-        """Bring a queue up to now, which ``storm`` pauses; its state begins again where swss was started again."""
+        """Bring the state of a queue up to now; it begins again if swss was started again.
+
+        ``storm`` is the storm that pauses the queue now, None for none; ``is_waiting`` says that it has packets.
+        """
         now = device.clock.now()
         if state.swss_up != device.times.swss_up:
             state = _State(device.times.swss_up)
@@ -179,7 +182,7 @@ class Storms:
         self._watch(device, queue, state, is_waiting)
 
     def _watch(self, device: Device, queue: EgressQueue, state: _State, is_waiting: bool) -> None:
-        """Let the watchdog of a queue detect a storm, or restore the queue, if it has by now."""
+        """Let the watchdog of a queue detect a storm, or restore the queue, if the time for that has come."""
         watch = watch_of(device, queue.port.port, queue.number)
         if watch is None:
             state.stormed = False
@@ -198,6 +201,7 @@ class Storms:
             state.restored += 1
 
     def _packets_of(self, queue: EgressQueue) -> QueuePackets:
+        """Return what a queue has sent and dropped until now, by the ledger."""
         row = self._ledger.counts(RowKey(QUEUES, queue.port.node, queue.port.port, queue.number))
         return QueuePackets(int(row.get(f"{_QUEUE}PACKETS", 0)), int(row.get(f"{_QUEUE}DROPPED_PACKETS", 0)))
 
@@ -213,7 +217,7 @@ class Storms:
         state.counted = counted
 
     def holds(self, end: End, queue: int) -> bool:
-        """Tell whether a queue of a switch sends nothing, since its neighbor pauses it without end."""
+        """Tell whether a queue of a switch sends nothing because its neighbor pauses it without end."""
         state = self._states.get(EgressQueue(end, queue))
         if state is None or not state.is_paused or not self._honors(end, queue):
             return False
@@ -257,12 +261,14 @@ class Storms:
 
 
 def _is_detected(state: _State, watch: Watch) -> bool:
+    """Tell whether a queue has been paused for the detection time."""
     if state.paused_at is None:
         return False
     return poll_after(state.paused_at, watch.detection_s, watch.poll_s) <= state.looked_at
 
 
 def _is_restored(state: _State, watch: Watch) -> bool:
+    """Tell whether a queue has not been paused for the restoration time, by which its storm ends."""
     restoration_s = watch.restoration_s
     if watch.action == "alert":
         # The script that detects storms ends this one at the first poll without a pause.
@@ -295,6 +301,7 @@ def watch_of(device: Device, port: str, queue: int) -> Watch | None:
 
 
 def _seconds(row: Mapping[str, str], name: str, default_ms: int) -> float:
+    """Return a field in milliseconds as seconds; ``default_ms`` if it is missing, 0 or not a number."""
     text = row.get(name, "")
     if not text.isdecimal() or int(text) == 0:
         return default_ms / 1000

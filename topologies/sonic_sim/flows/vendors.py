@@ -37,7 +37,10 @@ _OTHERS: Mapping[str, Mapping[str, str]] = {
 
 
 def vendor_counters(vendor: str, pfc: Collection[int], row: Mapping[str, float]) -> dict[str, int]:
-    """Return the counters of a row as a driver shows them, pauses only of the priorities in ``pfc``."""
+    """Return the counters of a row as the driver of ``vendor`` shows them.
+
+    The counters of pauses are only those of the priorities in ``pfc``.
+    """
     pauses = [f"{way}_prio{priority}_pause" for way in WAYS for priority in pfc]
     counters: dict[str, int] = {}
     vendor_names = _OTHERS.get(vendor)

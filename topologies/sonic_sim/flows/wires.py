@@ -24,7 +24,10 @@ class Wire(NamedTuple):
 
 
 def wire_at(net: Fabric, end: End) -> Wire:
-    """Return the wire of the link at ``end``; at a node it is that of the switch's port. 0 Gb/s without a link."""
+    """Return the wire of the link at ``end``, by the port of the switch at one of its ends.
+
+    Without such a port its speed is 0 Gb/s.
+    """
     for link_end in (end, net.cables.get(end)):
         if link_end is None:
             continue
@@ -41,16 +44,17 @@ def _wires(net: Fabric, device: Device) -> dict[str, Wire]:
 
 
 def _make_wires(net: Fabric, device: Device) -> Iterator[tuple[str, Wire]]:
+    """Yield each port of a switch with its wire."""
     modules = device.spec.modules
     ports = net.ports(device)
-    together = cages(device, ports)
+    ports_in_cage = cages(device, ports)
     for port in ports:
         rows = rows_of(device)[port]
         code = code_of(rows.fec, rows.gbps / rows.lanes)
         lanes = _usual_lanes(rows.gbps, rows.lanes)
         if port in modules:
             # The ports of a cage share the lanes of its module.
-            lanes = max(1, modules[port].lanes // len(together[port]))
+            lanes = max(1, modules[port].lanes // len(ports_in_cage[port]))
         yield port, Wire(rows.gbps, code, lanes)
 
 

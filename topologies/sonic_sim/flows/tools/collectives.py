@@ -60,7 +60,10 @@ class Job:
 
 
 async def run(tool: Run) -> int:
-    """Run a collective and print its table."""
+    """Run a collective and print its table; return the exit status.
+
+    Raises ToolError if the command is not valid, or packets between its nodes do not arrive.
+    """
     job = _job(tool)
     options = Options(job.words, _TESTS_VALUED, ("-h", "--help"), "{option}: invalid option\n")
     rings = _rings(tool, job)
@@ -80,6 +83,7 @@ async def run(tool: Run) -> int:
     def measure() -> float:
         nonlocal bus_gbytes
         bus_gbytes = _bus_gbytes(tool, job, rings)
+        # Each size runs out of place and in place.
         return sum(2 * iterations * _micros(tool, job, size, bus_gbytes) for size in sizes) / 1e6
 
     await tool.send(Transfer(flows), measure)
@@ -91,7 +95,7 @@ async def run(tool: Run) -> int:
 
 
 def _job(tool: Run) -> Job:
-    """Return the collective of a command line. Raises ToolError."""
+    """Return the collective of a command line. Raises ToolError if it runs no program of nccl-tests."""
     environment = dict(tool.environment)
     if tool.name in PROGRAMS:
         # Without a launcher it runs in one process with all of its GPUs.
@@ -122,7 +126,7 @@ class Launch:
         self.ranks = 0
 
     def take(self, word: str, words: list[str]) -> None:
-        """Take an option, and remove its values from ``words``, which follow it."""
+        """Take the option ``word``; its values are removed from ``words``, which follow it."""
         name, equals_sign, value = word.partition("=")
         if name in _TWO_VALUES:
             del words[:2]
@@ -139,12 +143,12 @@ class Launch:
             self.ranks = int(value)
 
     def job_hosts(self) -> tuple[JobHost, ...]:
-        """Return the hosts with their numbers of GPUs. Raises ToolError for one that cannot be reached."""
+        """Return the hosts with their numbers of GPUs. Raises ToolError if one cannot be reached."""
         return _with_gpus(self.tool, _expanded(_split(self.hosts)), self.ranks)
 
 
 def _export(environment: dict[str, str], assignments: Sequence[str]) -> None:
-    """Set the variables of ``NAME=VALUE``; a name alone keeps its value."""
+    """Set variables of the form ``NAME=VALUE`` in ``environment``; one that is named alone keeps its value."""
     for assignment in assignments:
         name, equals_sign, value = assignment.partition("=")
         if equals_sign:
@@ -175,9 +179,10 @@ def _expanded(hosts: Sequence[str]) -> list[str]:
 
 
 def _with_gpus(tool: Run, hosts: Sequence[str], ranks: int) -> tuple[JobHost, ...]:
-    """Return the hosts with their numbers of GPUs, by ``HOST:GPUS`` or else an equal share of all ranks.
+    """Return the hosts with their numbers of GPUs.
 
-    Raises ToolError for a host that cannot be reached.
+    A host of the form ``HOST:GPUS`` states its number. Others have an equal share of the ``ranks``, or 8 GPUs without
+    ranks. Raises ToolError if a host cannot be reached.
     """
     job_hosts: list[JobHost] = []
     for host in hosts:
@@ -202,7 +207,7 @@ Ring = list[list[Flow]]
 
 
 def _rings(tool: Run, job: Job) -> list[Ring]:
-    """Return a ring for each NIC that NCCL uses; none within one node. Raises ToolError."""
+    """Return a ring for each NIC that NCCL uses; none within one node. Raises ToolError if a node lacks a NIC."""
     names = [host.name for host in job.hosts]
     if len(names) < 2:
         return []
@@ -238,9 +243,9 @@ def _unreachable(job: Job, flow: Flow) -> ToolError:
 
 
 def _devices(tool: Run, job: Job) -> list[str]:
-    """Return the RDMA devices of a node that NCCL uses, by ``NCCL_IB_HCA``; all without it.
+    """Return the RDMA devices that NCCL uses on each node, by the variable ``NCCL_IB_HCA``; all devices without it.
 
-    Its names are beginnings of device names, or whole names after ``=``. With ``^`` they are those not to use.
+    The variable lists beginnings of device names, or after ``=`` whole names. After ``^`` they are those not to use.
     """
     every = [nic.rdma for nic in tool.model.nics.of_node(job.hosts[0].name) if nic.rdma]
     text = job.environment.get("NCCL_IB_HCA", "")
@@ -257,7 +262,7 @@ def _devices(tool: Run, job: Job) -> list[str]:
 
 
 def _sizes(options: Options) -> list[int]:
-    """Return the sizes of messages, from the least to the most by a factor or else by steps."""
+    """Return the sizes of messages in bytes, from the least to the most by a factor or else by steps."""
     least = _bytes(options.text("-b", "--minbytes", default="32M"))
     most = _bytes(options.text("-e", "--maxbytes", default="32M"))
     factor = int(options.number("-f", "--stepfactor", default=1.0))
@@ -269,7 +274,7 @@ def _sizes(options: Options) -> list[int]:
 
 
 def _bytes(text: str) -> int:
-    """Return the bytes of a size such as ``32M``. Raises ToolError."""
+    """Return the bytes of a size such as ``32M``. Raises ToolError if it is not valid."""
     match = re.fullmatch(r"(\d+)([KMGT]?)B?", text.strip().upper())
     if match is None:
         raise ToolError(f"invalid size {text}\n")
@@ -297,7 +302,7 @@ def _bus_gbytes(tool: Run, job: Job, rings: Sequence[Ring]) -> float:
 
 
 def _slowest_step_gbps(ring: Ring) -> float:
-    """Return what the slowest pair of nodes of a ring measures: the others wait for it."""
+    """Return what the slowest pair of nodes of a ring measures, in Gb/s: the others wait for it."""
     return min(sum(flow.goodput * flow.measured_share for flow in step) for step in ring)
 
 
@@ -312,7 +317,7 @@ def _factor(job: Job) -> float:
 
 
 def _micros(tool: Run, job: Job, size: int, bus_gbytes: float) -> float:
-    """Return the time of a collective of so many bytes, in microseconds."""
+    """Return the time of a collective of ``size`` bytes, in microseconds."""
     ranks = job.ranks
     steps = {"all_reduce_perf": 2 * (ranks - 1), "sendrecv_perf": 1}.get(job.program, ranks - 1)
     return steps * tool.model.constants.collective_step_us + _factor(job) * size / bus_gbytes / 1e3
@@ -326,7 +331,7 @@ class _ResultRow(NamedTuple):
 
 
 def _row(tool: Run, job: Job, size: int, bus_gbytes: float) -> _ResultRow:
-    """Return the row of a size, measured out of place and in place; both measure about the same."""
+    """Return the table's row of a size, which is measured out of place and in place; both are about the same."""
     cells = ""
     mean = 0.0
     for _ in range(2):

@@ -43,7 +43,7 @@ def _port(options: Options) -> int:
     return int(options.number("-p", "--port", default=_DEFAULT_PORT))
 
 
-def _fail(tool: Run, options: Options, text: str) -> ToolError:
+def _failure(tool: Run, options: Options, text: str) -> ToolError:
     """Return an error in the requested form: with ``--json`` a document on standard output, else a line."""
     if options.has("-J", "--json"):
         start = {"connected": [], "version": VERSION, "system_info": f"Linux {tool.node} 6.1.0"}
@@ -53,14 +53,18 @@ def _fail(tool: Run, options: Options, text: str) -> ToolError:
 
 
 async def _serve(tool: Run, options: Options) -> int:
-    """Listen for one client after the other, or for one alone, and print the report of each."""
+    """Listen for one client after the other, or with ``--one-off`` for one alone, and print the report of each test.
+
+    Return the exit status: 1 if the only test was cut off. Raises ToolError if it cannot listen.
+    """
     bind_address = options.text("-B", "--bind")
-    if bind_address and not any(bind_address in addresses_of(nic) for nic in tool.model.nics.of_node(tool.node)):
-        raise _fail(tool, options, "unable to start listener for connections: Cannot assign requested address")
+    own_nics = tool.model.nics.of_node(tool.node)
+    if bind_address and not any(bind_address in addresses_of(nic) for nic in own_nics):
+        raise _failure(tool, options, "unable to start listener for connections: Cannot assign requested address")
     while True:
         server = tool.starter.listen(tool.node, _port(options), "iperf3", options)
         if server is None:
-            raise _fail(tool, options, "unable to start listener for connections: Address already in use")
+            raise _failure(tool, options, "unable to start listener for connections: Address already in use")
         try:
             if not options.has("-J", "--json"):
                 rule = "-" * 59
@@ -83,22 +87,25 @@ class _ConnectionEnds(NamedTuple):
 
 
 def _find_ends(tool: Run, options: Options) -> _ConnectionEnds:
-    """Return the NICs of client and server. Raises ToolError where one of them is not found."""
+    """Return the NICs of client and server. Raises ToolError if one of them is not found."""
     bind_address = options.text("-B", "--bind")
     if bind_address:
         client = tool.model.nics.by_address(bind_address)
         if client is None or client.node != tool.node:
-            raise _fail(tool, options, "unable to connect to server: Cannot assign requested address")
+            raise _failure(tool, options, "unable to connect to server: Cannot assign requested address")
     else:
         client = next((Place(tool.node, nic) for nic in tool.model.nics.of_node(tool.node) if nic.up), None)
     server = tool.model.nics.by_address(options.text("-c", "--client"))
     if server is None or client is None:
-        raise _fail(tool, options, "unable to connect to server: No route to host")
+        raise _failure(tool, options, "unable to connect to server: No route to host")
     return _ConnectionEnds(client, server)
 
 
 async def _measure(tool: Run, options: Options) -> int:
-    """Send to a server, or from it, and print the report, as the server does."""
+    """Send to a server, or from it, and print the report, as the server does too; return the exit status.
+
+    Raises ToolError if the server does not listen, or packets do not reach it.
+    """
     ends = _find_ends(tool, options)
     stream_count = int(options.number("-P", "--parallel", default=1))
     seconds = options.number("-t", "--time", default=10.0)
@@ -106,9 +113,9 @@ async def _measure(tool: Run, options: Options) -> int:
     flows = [flow for direction in directions for flow in direction]
     server = tool.starter.connect(ends.server.node, _port(options), "iperf3")
     if any(flow.is_stuck for flow in flows):
-        raise _fail(tool, options, "unable to connect to server: No route to host")
+        raise _failure(tool, options, "unable to connect to server: No route to host")
     if server is None or server.details.text("-B", "--bind") not in ("", *addresses_of(ends.server.nic)):
-        raise _fail(tool, options, "unable to connect to server: Connection refused")
+        raise _failure(tool, options, "unable to connect to server: Connection refused")
     server.client.set_result(ends.client)
     try:
         took_s = await tool.send(Transfer(flows, seconds))
@@ -125,7 +132,7 @@ async def _measure(tool: Run, options: Options) -> int:
 
 
 def _flows(tool: Run, options: Options, ends: _ConnectionEnds, count: int) -> list[list[Flow]]:
-    """Return so many flows for each direction in which the test sends; with ``--bidir`` there are two."""
+    """Return ``count`` flows for each direction in which the test sends; with ``--bidir`` there are two directions."""
     tos = int(options.number("-S", "--tos", default=options.number("--dscp", default=0.0) * 4))
     payload_bytes = min(ends.client.nic.mtu, ends.server.nic.mtu) - _HEADERS
     kind = FlowKind(Transport.TCP, tos, payload_bytes, packets_per_ack=2.0, limit_gbps=_bitrate_gbps(options))
@@ -138,7 +145,7 @@ def _flows(tool: Run, options: Options, ends: _ConnectionEnds, count: int) -> li
 
 
 def _bitrate_gbps(options: Options) -> float:
-    """Return the bitrate that a stream is limited to. Raises ToolError for an invalid one."""
+    """Return the bitrate in Gb/s that a stream is limited to. Raises ToolError if it is not valid."""
     text = options.text("-b", "--bitrate").lower()
     if not text or text == "0":
         # No limit.
@@ -215,7 +222,7 @@ def _end(directions: list[list[Flow]], seconds: float) -> dict[str, Any]:
 
 
 def _sum(byte_count: float, seconds: float, **retransmits: int) -> dict[str, Any]:
-    """Return the results of a stream, or of all of a direction."""
+    """Return the results of a stream, or of all streams of a direction, as the JSON has them."""
     return {"start": 0, "end": seconds, "seconds": seconds, "bytes": int(byte_count),
             "bits_per_second": byte_count * 8 / seconds, **retransmits, "sender": True}  # fmt: skip
 

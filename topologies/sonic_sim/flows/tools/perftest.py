@@ -132,7 +132,7 @@ async def run(tool: Run) -> int:
 
 
 def _device(tool: Run, options: Options) -> Place:
-    """Return the NIC of a command. Raises ToolError."""
+    """Return the NIC of a command. Raises ToolError if it is not found, or is down."""
     name = options.text("-d", "--ib-dev")
     place = tool.model.nics.by_device(tool.node, name)
     if place is None:
@@ -148,7 +148,10 @@ def _device(tool: Run, options: Options) -> Place:
 
 
 async def _serve(tool: Run, test: Test, place: Place) -> int:
-    """Listen for a client, and print the table of a test in both directions."""
+    """Listen for a client, and print what the server prints of a test; the table only if both ends send.
+
+    Return the exit status: 1 if the test was cut off. Raises ToolError if it cannot listen.
+    """
     stars = "*" * 36
     side = ServerSide(test, place)
     server = tool.starter.listen(tool.node, test.port, tool.name, side)
@@ -173,7 +176,10 @@ async def _serve(tool: Run, test: Test, place: Place) -> int:
 
 
 async def _measure(tool: Run, test: Test, place: Place, host: str) -> int:
-    """Connect to a server, measure, and print the table."""
+    """Connect to a server, measure, and print the table; return the exit status.
+
+    Raises ToolError if the server does not listen, or packets do not arrive.
+    """
     server = _connect(tool, test, place, host)
     side: ServerSide = server.details
     ends = TestEnds(place, side.place, side.test)
@@ -191,8 +197,10 @@ async def _measure(tool: Run, test: Test, place: Place, host: str) -> int:
 
 
 def _connect(tool: Run, test: Test, place: Place, host: str) -> Server:
-    """Return the server at a host's port. Raises ToolError."""
-    # ``host`` is the address of a NIC, or the name of a node.
+    """Return the server at the port of a ``host``, which is the address of a NIC or the name of a node.
+
+    Raises ToolError if it cannot be reached, or does not listen.
+    """
     node = host
     can_reach = True
     target = tool.model.nics.by_address(host)
@@ -209,7 +217,7 @@ def _connect(tool: Run, test: Test, place: Place, host: str) -> Server:
 
 
 async def _table(tool: Run, test: Test, ends: TestEnds, mtu: int) -> str:
-    """Send, and return the table. Raises ToolError where packets do not arrive."""
+    """Let the flows of a test send, and return its table. Raises ToolError if packets do not arrive."""
     sizes: tuple[int, ...] = (test.size,)
     if test.options.has("-a", "--all"):
         sizes = _ALL_SIZES
@@ -243,7 +251,10 @@ async def _table(tool: Run, test: Test, ends: TestEnds, mtu: int) -> str:
 
 
 def _at_size(gbps: float, size: int, mtu: int, test: Test) -> float:
-    """Return the bandwidth at another size than the one that was sent: small messages are limited by their number."""
+    """Return the bandwidth at a ``size`` of messages, from that at the size that was sent, in Gb/s.
+
+    Small messages are limited by how many a second are sent.
+    """
     if size == test.size:
         return gbps
     # The last packet of a message may not be full.
@@ -252,30 +263,32 @@ def _at_size(gbps: float, size: int, mtu: int, test: Test) -> float:
 
 
 def _flows(tool: Run, test: Test, ends: TestEnds, size: int, mtu: int) -> list[Flow]:
-    """Return the flows of a test with messages of so many bytes; what is read comes from the server."""
+    """Return the flows of a test with messages of ``size`` bytes; what is read comes from the server."""
     packets = ceil(size / mtu)
     payload = max(1, size // packets)
     wire_bits = (payload + _WIRE_OVERHEAD_BYTES) * 8
     limit_gbps = _MESSAGES_PER_S * packets * wire_bits / 1e9 / test.count
-    of_client = FlowKind(tos=test.tos, payload_bytes=payload, packets_per_ack=min(packets, 16.0), limit_gbps=limit_gbps)
-    of_server = replace(of_client, tos=ends.server_test.tos)
+    client_kind = FlowKind(
+        tos=test.tos, payload_bytes=payload, packets_per_ack=min(packets, 16.0), limit_gbps=limit_gbps
+    )
+    server_kind = replace(client_kind, tos=ends.server_test.tos)
     is_read = "_read_" in test.program
     is_bidirectional = test.options.has("-b", "--bidirectional")
     flows: list[Flow] = []
     if not is_read or is_bidirectional:
-        flows += tool.model.flows(ends.client, ends.server, of_client, test.count)
+        flows += tool.model.flows(ends.client, ends.server, client_kind, test.count)
     if is_read or is_bidirectional:
-        flows += tool.model.flows(ends.server, ends.client, of_server, test.count)
+        flows += tool.model.flows(ends.server, ends.client, server_kind, test.count)
     return flows
 
 
 async def _latency(tool: Run, test: Test, flows: list[Flow]) -> str:
-    """Measure, and return the row: times of half of a round trip, of a read of all of it."""
+    """Measure, and return the row of the table. Its times are those of half a round trip, of a read of a whole one."""
     constants = tool.model.constants
     flow = flows[0]
     queued = tool.model.queued_us(flow.path)
     typical_us = constants.nic_delay_us + (len(flow.path) - 1) * constants.queue_delay_us + queued.mean_us
-    # The time of the packet itself on a link, at 100 Gb/s.
+    # The time that the packet itself takes on a link, at 100 Gb/s.
     typical_us += flow.frame_bytes * 8e-3 / 100
     if "_read_" in test.program:
         typical_us = 2 * typical_us
@@ -303,7 +316,7 @@ async def _latency(tool: Run, test: Test, flows: list[Flow]) -> str:
 
 
 def _limited(kind: FlowKind, gbps: float) -> FlowKind:
-    """Return a kind of flow of which every packet is acknowledged, and that sends at most at a rate."""
+    """Return a kind of flow that sends at most ``gbps``, and of which every packet is acknowledged."""
     return replace(kind, packets_per_ack=1.0, limit_gbps=max(gbps, 1e-6))
 
 
@@ -318,7 +331,7 @@ class _BandwidthRow(NamedTuple):
 
 
 def _row(test: Test, size: int, gbps: float, count: float) -> str:
-    """Return the row of a bandwidth test, as text or as JSON."""
+    """Return the row of a bandwidth test with ``count`` messages of ``size`` bytes, as text or as JSON."""
     average = test.rate(gbps)
     peak = average * 1.001
     if test.options.has("-D", "--duration"):
@@ -389,7 +402,7 @@ def _head(test: Test, own: Place, other: Place, mtu: int = 0) -> str:
 
 
 def _gid(place: Place) -> str:
-    """Return a GID as perftest prints it: the bytes of the address, of IPv4 in its mapped form."""
+    """Return a GID as perftest prints it: the bytes of the address, which for IPv4 is in the form mapped to IPv6."""
     addresses = addresses_of(place.nic)
     if not addresses:
         return " GID: 00\n"

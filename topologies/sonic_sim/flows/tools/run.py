@@ -30,9 +30,9 @@ class Run:
     say: Callable[..., None]
 
     async def send(self, transfer: Transfer, after: Callable[[], float] | None = None) -> float:
-        """Let flows send for their time, and return the seconds that they took.
+        """Let the flows of a transfer send for their time, and return the seconds that they took.
 
-        ``after`` returns that time where it depends on their rates: it is called once they have begun.
+        ``after`` computes that time if it depends on the rates of the flows; it is called once they have begun.
         """
         try:
             await self.starter.begin(transfer)
@@ -79,14 +79,14 @@ class Options:
                 raise ToolError(refusal.format(option=word))
 
     def text(self, *names: str, default: str = "") -> str:
-        """Return the value of an option by any of its names."""
+        """Return the value of an option by any of its ``names``, or ``default`` if it is not given."""
         for name in names:
             if name in self.values:
                 return self.values[name]
         return default
 
     def number(self, *names: str, default: float) -> float:
-        """Return the value of an option as a number. Raises ToolError where it is none."""
+        """Return the value of an option as a number, or ``default``. Raises ToolError if it is not a number."""
         text = self.text(*names)
         if not text:
             return default

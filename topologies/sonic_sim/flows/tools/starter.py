@@ -55,7 +55,7 @@ class Starter:
         self._timer: asyncio.TimerHandle | None = None
 
     def listen(self, node: str, port: int, program: str, details: Any) -> Server | None:
-        """Return a server; None where another one has the port."""
+        """Return a new server that listens at a port; None if another one has the port."""
         if (node, port) in self._servers:
             return None
         server = Server(node, port, program, details)
@@ -70,7 +70,7 @@ class Starter:
         self._restart_timer()
 
     def connect(self, node: str, port: int, program: str) -> Server | None:
-        """Return the server of a program that waits for a client; None where the connection is refused."""
+        """Return the server of a program that waits for a client at a port; None if none does."""
         server = self._servers.get((node, port))
         if server is None or server.program != program or server.client.done():
             return None
@@ -88,7 +88,7 @@ class Starter:
             raise
 
     def _restart_timer(self) -> None:
-        """Wait the full time again, since a tool has started or ended."""
+        """Wait for the whole time again, because a tool has started or ended."""
         loop = asyncio.get_running_loop()
         self._last_change_at = loop.time()
         if self._timer is not None:
