@@ -10,7 +10,10 @@ FPM_LINES = ("no fpm use-next-hop-groups", "fpm address 127.0.0.1", "no zebra ne
 
 
 def boot_configuration(mode: str, db: ConfigDb, files: Files, hostname: str, now: float) -> tuple[str, bool]:
-    """Return the boot configuration and whether ``frr.conf`` stays."""
+    """Return the boot configuration of a mode, and whether the container keeps the file ``frr.conf``.
+
+    The files that docker_init.sh makes are written.
+    """
     vtysh_line = "no service integrated-vtysh-config"
     if mode in ("split-unified", "unified"):
         vtysh_line = "service integrated-vtysh-config"
@@ -28,7 +31,7 @@ def boot_configuration(mode: str, db: ConfigDb, files: Files, hostname: str, now
 
 
 def _own_file(files: Files, now: float) -> str:
-    """Return the file of the user's own, with the lines that docker_init.sh appends where they are missing."""
+    """Return the user's own file after docker_init.sh has appended to it the lines that were missing."""
     path = f"{FRR_FOLDER}/frr.conf"
     text = files.read(path).decode(errors="replace") if files.exists(path) else ""
     missing = [line for line in FPM_LINES if line not in text.splitlines()]
@@ -41,7 +44,7 @@ def _own_file(files: Files, now: float) -> str:
 
 
 def from_config_db(db: ConfigDb, hostname: str) -> str:
-    """Return the lines that matter here of the configuration which the image's templates make of CONFIG_DB."""
+    """Return the configuration that the image's templates make of CONFIG_DB, as far as its lines matter here."""
     lines = [f"hostname {hostname}", "log syslog informational", "service integrated-vtysh-config", *FPM_LINES]
     as_number = db.get("DEVICE_METADATA|localhost").get("bgp_asn", "")
     # The templates make no instance without an AS number.
@@ -77,7 +80,7 @@ def _instance(db: ConfigDb, as_number: str) -> list[str]:
 
 
 def _ipv4_peers(db: ConfigDb) -> dict[str, Hash]:
-    """Return the rows of the IPv4 neighbors with an AS number by address."""
+    """Return the rows of the IPv4 neighbors that have an AS number, by address."""
     peers: dict[str, Hash] = {}
     for key, row in db.table("BGP_NEIGHBOR").items():
         # A key may begin with a VRF.

@@ -23,7 +23,7 @@ LOADS_S = 3.0
 
 
 def keeper(build: Build, node: str, line: str) -> str:
-    """Return the daemon that keeps a line of the top level, or a block by its node; SHARED where all do."""
+    """Return the daemon that keeps a line of the top level, or a block with this ``node``; SHARED if all keep it."""
     line = line.removeprefix("no ")
     if node == ROUTE_MAP or line.startswith(_SHARED_LINES):
         return SHARED
@@ -52,7 +52,7 @@ def part_of(root: Context, build: Build, names: Iterable[str]) -> Context:
 
 
 def merged(parts: Iterable[Context]) -> Context:
-    """Return what vtysh shows of the configurations of several daemons."""
+    """Return the configuration that vtysh shows for those of several daemons; the last one wins where two differ."""
     result: Context | None = None
     for part in parts:
         if result is None:

@@ -53,7 +53,7 @@ class Editor:
         return self.path[-1] if self.path else self.root
 
     def _is_command(self, node: str, line: str) -> bool:
-        """Tell whether a context of this node knows a line."""
+        """Tell whether a context of this node knows a line, which may begin with ``no``."""
         plain = line.removeprefix("no ")
         if opens(node, plain) or identity(node, plain) is not None:
             return True
@@ -64,6 +64,7 @@ class Editor:
         return is_route_map or is_beginning(node, plain)
 
     def _apply(self, context: Context, line: str) -> None:
+        """Apply a line in a context that knows it. Raises RefusedLineError."""
         if line.startswith("no "):
             Removal(self.root, context, self.notes).line(line.removeprefix("no "))
             return
@@ -85,7 +86,7 @@ class Editor:
         context.lines[identity(context.node, line) or line] = line
 
     def _note_missing_route_map(self, context: Context, line: str) -> None:
-        """Note that a neighbor names a route-map which is not there: bgpd warns, and takes the line."""
+        """Note that a neighbor names a route-map that is not there: bgpd warns about that, and accepts the line."""
         words = line.split()
         if context.node != BGP_AF or words[0] != "neighbor" or words[2] != "route-map":
             return
@@ -93,13 +94,17 @@ class Editor:
             self.notes.append(f"The route-map '{words[3]}' does not exist.")
 
     def _remove_replaced(self, context: Context, line: str) -> None:
-        """Remove the lines that this one takes the place of beyond those of its own identity."""
+        """Remove the lines of another identity that a line replaces.
+
+        They are its negation, and a neighbor's filter of the same kind and direction.
+        """
         words = line.split()
         context.lines.pop("no " + line, None)
         if context.node == BGP_AF and words[0] == "neighbor":
             context.remove_filter(words)
 
     def _open(self, context: Context, node: str, line: str) -> None:
+        """Open the block that a line is the header of, which is made unless it is there. Raises RefusedLineError."""
         header = normal_header(node, line)
         if header not in context.children:
             if node == BGP:
@@ -112,17 +117,17 @@ class Editor:
         self.path.append(child)
 
     def _refuse_second_instance(self, context: Context, header: str) -> None:
-        """Refuse another AS number in a VRF that has an instance."""
+        """Raise RefusedLineError if the VRF of a new instance has one already, with another AS number."""
         for block in context.children.values():
             if block.node == BGP and _vrf_of(block.header) == _vrf_of(header):
                 raise refused_by_bgpd(f"BGP is already running; AS is {block.header.split()[2]}")
 
     def _check_neighbor(self, context: Context, line: str) -> None:
-        """Refuse a line of a neighbor that is not there, or that names a peer group which is not."""
-        words = _PEER_LINE.match(line)
-        if words is None or words["rest"] is None:
+        """Raise RefusedLineError if a line is of a neighbor, or names a peer group, that is not there."""
+        peer_line = _PEER_LINE.match(line)
+        if peer_line is None or peer_line["rest"] is None:
             return
-        rest = words["rest"]
+        rest = peer_line["rest"]
         # These make the neighbor or the group.
         if rest.startswith(("remote-as", "interface")) or rest == "peer-group":
             return
@@ -131,11 +136,11 @@ class Editor:
             group = rest.split()[1]
             if f"neighbor {group} peer-group" not in instance.lines:
                 raise refused_by_bgpd("% Configure the peer-group first")
-        elif not instance.starting(f"neighbor {words['peer']}"):
+        elif not instance.starting(f"neighbor {peer_line['peer']}"):
             raise refused_by_bgpd("% Specify remote-as or peer-group commands first")
 
     def _instance(self, family: Context) -> Context:
-        """Return the BGP instance of an address family."""
+        """Return the BGP instance of an address family; the top level if it has none."""
         for child in self.root.children.values():
             if family in child.children.values():
                 return child
@@ -143,7 +148,7 @@ class Editor:
 
 
 def _vrf_of(header: str) -> str:
-    """Return the VRF of ``router bgp N vrf NAME``, empty for the default one."""
+    """Return the VRF in the header ``router bgp N vrf NAME``; empty for the default one."""
     return header.partition(" vrf ")[2]
 
 

@@ -21,12 +21,18 @@ _PROTOCOLS = (
 
 
 def filters_shown(root: Context, build: Build, daemons: Iterable[str], command: str) -> str | None:
-    """Return what a command shows of filters, each daemon's own; None where it shows none, or names none there is."""
-    if prefix_list := re.fullmatch(r"show (ip|ipv6) prefix-list(?: (\S+))?", command):
+    """Return the answer to a command that shows filters, with each daemon's own.
+
+    None if it is another command, or names a filter that is not there.
+    """
+    prefix_list = re.fullmatch(r"show (ip|ipv6) prefix-list(?: (\S+))?", command)
+    if prefix_list:
         return _prefix_lists(root, daemons, prefix_list[1], prefix_list[2] or "")
-    if protocol := re.fullmatch(r"show (ip|ipv6) protocol", command):
+    protocol = re.fullmatch(r"show (ip|ipv6) protocol", command)
+    if protocol:
         return _protocols(root, build, protocol[1])
-    if command == "show route-map" and all(child.node != "route-map" for child in root.children.values()):
+    has_route_maps = any(child.node == "route-map" for child in root.children.values())
+    if command == "show route-map" and not has_route_maps:
         return "".join(f"{daemon}:\n" for daemon in daemons)
     return None
 
@@ -40,11 +46,16 @@ class _PrefixList:
 
 
 def _prefix_lists(root: Context, daemons: Iterable[str], family: str, name: str) -> str | None:
-    """Return the prefix lists of a family (``ip``, ``ipv6``); with a ``name`` that one, None where it is not there."""
+    """Return the text of all prefix lists of a family (``ip`` or ``ipv6``), or of the one with a ``name``.
+
+    None if there is no prefix list of that name.
+    """
     lists: defaultdict[str, _PrefixList] = defaultdict(_PrefixList)
     for line in root.lines.values():
         parts = _PREFIX_LIST.fullmatch(line)
-        if parts is None or parts["family"] != family or (name and parts["name"] != name):
+        if parts is None or parts["family"] != family:
+            continue
+        if name and parts["name"] != name:
             continue
         prefix_list = lists[parts["name"]]
         if parts["number"]:
@@ -61,7 +72,7 @@ def _prefix_lists(root: Context, daemons: Iterable[str], family: str, name: str)
 
 
 def _list_text(prefix_list: _PrefixList) -> str:
-    """Return the number of entries of a list, its description and its entries in the order of their numbers."""
+    """Return the text of a list: how many entries it has, its description, and its entries by number."""
     text = f"{len(prefix_list.rules)} entries\n"
     if prefix_list.description:
         text += f"   Description: {prefix_list.description}\n"
@@ -71,7 +82,7 @@ def _list_text(prefix_list: _PrefixList) -> str:
 
 
 def _protocols(root: Context, build: Build, family: str) -> str:
-    """Return ``show ip protocol``: the route-map that zebra applies to the routes of each protocol."""
+    """Return the text of ``show ip protocol``: the route-map that zebra applies to the routes of each protocol."""
     route_maps = {}
     for line in root.lines.values():
         if line.startswith(f"{family} protocol "):

@@ -130,20 +130,23 @@ class Rule:
 
 
 def _word(word: str) -> str:
+    """Return the regular expression of a word of a pattern, with its choices."""
     return "|".join(_VALUES.get(choice, re.escape(choice)) for choice in word.split("|"))
 
 
 def _regex(pattern: str) -> str:
-    """Return the regular expression of a pattern."""
+    """Return the regular expression of a pattern; it has a space before each word."""
     text = ""
-    for group in re.findall(r"\[[^]]*\]|\S+", pattern):
-        inner = group.strip("[]").split()
-        piece = "".join(rf" (?:{_word(word)})" for word in inner)
-        text += f"(?:{piece})?" if group.startswith("[") else piece
+    # The parts of a pattern are words and options in brackets.
+    for part in re.findall(r"\[[^]]*\]|\S+", pattern):
+        words = part.strip("[]").split()
+        expression = "".join(rf" (?:{_word(word)})" for word in words)
+        text += f"(?:{expression})?" if part.startswith("[") else expression
     return text
 
 
 def _compile(pattern: str) -> Rule:
+    """Return the rule of a pattern."""
     identity, equals, value = pattern.partition(" = ")
     head = _regex(identity).removeprefix(" ")
     tail = _regex(value) if equals else ""
@@ -163,27 +166,28 @@ def _patterns() -> dict[str, dict[str, list[str]]]:
             continue
         for pattern in line.strip().split(" | "):
             patterns[node].setdefault(pattern.split()[0], []).append(pattern)
-    for place, switches in DEFAULT_ON.items():
+    for node_of_switches, switches in DEFAULT_ON.items():
         for switch in switches:
-            patterns[place].setdefault(switch.split()[0], []).append(switch)
+            patterns[node_of_switches].setdefault(switch.split()[0], []).append(switch)
     return patterns
 
 
 @cache
 def _rules(node: str, first: str) -> tuple[Rule, ...]:
-    """Return the rules of a node whose lines begin with a word."""
+    """Return the rules of a node for lines that begin with the word ``first``."""
     # Compiled when a line begins so: most never do.
     return tuple(_compile(pattern) for pattern in _patterns()[node].get(first, ()))
 
 
 @cache
 def _openers(node: str) -> tuple[tuple[str, re.Pattern[str]], ...]:
+    """Return the nodes that lines of a node open, each with the pattern of its lines."""
     openers = _OPENERS.get(node, ())
     return tuple((opened, re.compile(f"^{_regex(text).removeprefix(' ')}$")) for opened, text in openers)
 
 
 def opens(node: str, line: str) -> str | None:
-    """Return the node that a line opens when it is given in ``node``, or None."""
+    """Return the node that a line opens when it is given in ``node``; None if it opens none."""
     for opened, pattern in _openers(node):
         if pattern.match(line):
             return opened
@@ -191,7 +195,7 @@ def opens(node: str, line: str) -> str | None:
 
 
 def identity(node: str, line: str) -> str | None:
-    """Return the identity of a line, None if it is not a command of the node."""
+    """Return the identity of a line, which a line that replaces it has too; None if the node has no such command."""
     for rule in _rules(node, line.partition(" ")[0]):
         match = rule.whole.match(line)
         if match:
@@ -200,7 +204,7 @@ def identity(node: str, line: str) -> str | None:
 
 
 def is_beginning(node: str, line: str) -> bool:
-    """Tell whether a line is the beginning of a command of the node, so that words are missing."""
+    """Tell whether a line is the beginning of a command of the node, with words missing at its end."""
     words = line.split()
     for rule in _rules(node, line.partition(" ")[0]):
         if len(words) < len(rule.words):

@@ -22,13 +22,13 @@ class RefusedLineError(Exception):
         self.daemon_text = daemon_text
 
     def of_file(self, number: int, line: str) -> str:
-        """Return the message of ``vtysh -f`` about a line; the number in brackets is FRR's of the node."""
+        """Return the message of ``vtysh -f`` about a line of a file; the number in brackets is FRR's for the node."""
         if self.status == CMD_WARNING_CONFIG_FAILED:
             return f"line {number}: Failure to communicate[{self.status}] to bgpd, line: {line}\n\n"
-        place = NODE_NUMBERS.get(self.node, NODE_NUMBERS[CONFIG])
+        node_number = NODE_NUMBERS.get(self.node, NODE_NUMBERS[CONFIG])
         if self.status == CMD_ERR_INCOMPLETE:
-            return f"line {number}: % Command incomplete[{place}]: {line}\n\n"
-        return f"line {number}: % Unknown command[{place}]: {line}\n"
+            return f"line {number}: % Command incomplete[{node_number}]: {line}\n\n"
+        return f"line {number}: % Unknown command[{node_number}]: {line}\n"
 
     def of_prompt(self, line: str) -> str:
         """Return the message of ``vtysh -c`` about a line."""

@@ -17,7 +17,7 @@ class Removal:
     notes: list[str]
 
     def line(self, line: str) -> None:
-        """Remove the named line or context. Raises RefusedLineError where FRR refuses."""
+        """Remove the line or block that ``no`` names. Raises RefusedLineError if FRR refuses that."""
         context = self.context
         if self._is_on_by_default(line):
             self._switch_off(line)
@@ -46,7 +46,10 @@ class Removal:
         self.context.lines["no " + line] = "no " + line
 
     def _refuse_unknown_neighbor(self, line: str) -> None:
-        """Refuse a neighbor of an address family that the instance does not have (8.4.4, measured)."""
+        """Raise RefusedLineError for a neighbor that the instance of this address family does not have.
+
+        That is how 8.4.4 behaves (measured).
+        """
         words = line.split()
         instance = self._instance()
         if self.context.node != BGP_AF or words[0] != "neighbor" or instance is None:
@@ -55,7 +58,7 @@ class Removal:
             raise refused_by_bgpd("% Specify remote-as or peer-group commands first")
 
     def _instance(self) -> Context | None:
-        """Return the BGP instance that the context is an address family of."""
+        """Return the BGP instance that the context is an address family of; None for another context."""
         for instance in self.root.children.values():
             if self.context in instance.children.values():
                 return instance
@@ -69,7 +72,10 @@ class Removal:
         return self.context.header == "address-family ipv4 unicast"
 
     def _remove_block(self, line: str) -> None:
-        """Remove a block of the top level with this header."""
+        """Remove the block with this header from the top level, or all entries of a route-map.
+
+        Raises RefusedLineError for an instance of BGP that is not there.
+        """
         kind, *rest = line.split()
         children = self.context.children
         if line in children:
@@ -83,7 +89,7 @@ class Removal:
             raise refused_by_bgpd("% Can't find BGP instance")
 
     def _remove_from_neighbor(self, line: str) -> None:
-        """Remove a neighbor of an instance, or one of its lines."""
+        """Remove a neighbor of an instance, or one of its lines. Raises RefusedLineError if FRR refuses that."""
         words = line.split()
         peer = f"neighbor {words[1]}"
         is_group = words[2:] == ["peer-group"]
@@ -104,9 +110,9 @@ class Removal:
             self._remove_line(line)
 
     def _check_unknown_neighbor(self, words: list[str], *, removes_neighbor: bool) -> None:
-        """Refuse to remove something of a neighbor that is not there; to remove an address itself is no mistake.
+        """Raise RefusedLineError, as bgpd 8.4 does, if something is to be removed from a neighbor that is not there.
 
-        As bgpd 8.4 does.
+        To remove a neighbor by its address is no mistake.
         """
         if not removes_neighbor:
             raise refused_by_bgpd("% Specify remote-as or peer-group commands first")
@@ -116,6 +122,7 @@ class Removal:
             raise refused_by_bgpd("% Create the peer-group or interface first")
 
     def _forget(self, peer: str) -> None:
+        """Remove all lines of a neighbor, ``neighbor PEER``, from the instance and its address families."""
         for context in self.context.walk():
             context.remove(peer)
 
@@ -130,7 +137,7 @@ class Removal:
                     self._forget(f"neighbor {words[1]}")
 
     def _remove_line(self, line: str) -> None:
-        """Remove a line that is given whole, by its beginning or with other values."""
+        """Remove the line that ``line`` names: the whole line, its beginning, or one with other values."""
         line = self._numbered(normal_spelling(line))
         # bgpd looks at the direction of a neighbor's filter alone, whatever filter is named (measured).
         if self.context.remove_filter(line.split()):
@@ -143,7 +150,7 @@ class Removal:
         self._report_missing(line)
 
     def _remove_access_list(self, line: str) -> bool:
-        """Remove the match of an access list; tell whether the line means one."""
+        """Remove the match of an access list; return False if the line means something else."""
         if line not in ("match ip address", "match ipv6 address"):
             return False
         # Without more words it is not the match of a prefix list (measured).
@@ -161,7 +168,7 @@ class Removal:
             self.notes.append("% Refusing to remove a non-existent route")
 
     def _numbered(self, line: str) -> str:
-        """Return the entry of a list with its number, where it is given without and is there."""
+        """Return a list's entry with the number that it has, if it was given without; other lines as they are."""
         entry = LIST_ENTRY.match(line)
         if entry is None or entry["number"] is not None:
             return line

@@ -128,7 +128,7 @@ class Frr:
         self._feed(text, listening)
 
     def _feed(self, text: str, up: Sequence[str]) -> tuple[list[_Refused], str]:
-        """Give lines to the daemons that are up; return the refused ones and the messages of bgpd."""
+        """Apply lines in the daemons ``up``; return the lines that were refused, and bgpd's messages."""
         # A daemon that is down misses the lines, so from now on its configuration is one of its own.
         for name in self.daemons:
             if name not in up and name not in self._own:
@@ -150,7 +150,7 @@ class Frr:
         return refused, messages
 
     def _join(self, up: Sequence[str]) -> None:
-        """Merge the own configurations of daemons whose shared lines are those of all others."""
+        """Merge the own configuration of a daemon with that of the others once it has the same shared lines."""
         for name in up:
             tree = self._own.get(name)
             if tree is None:
@@ -164,10 +164,10 @@ class Frr:
     def start(
         self, text: str, hostname: str, *, starting: Mapping[str, float] | None = None, loads_s: float = 0.0
     ) -> None:
-        """Start with a boot configuration; lines that FRR does not know are skipped, as vtysh -b does.
+        """Start with a boot configuration; lines that FRR does not know are skipped, as ``vtysh -b`` does.
 
-        ``starting``: how long after zebra each daemon listens, for those that take time; ``loads_s``: how long after it
-        the text is loaded.
+        ``starting`` says how many seconds after zebra each daemon listens, for those that take time. The text is loaded
+        ``loads_s`` seconds after zebra listens.
         """
         self._forget()
         self.running = True
@@ -195,7 +195,7 @@ class Frr:
         self._changes += 1
 
     def hasten(self, seconds: float) -> None:
-        """Let daemons that are starting listen so much earlier."""
+        """Let daemons that are starting listen so many ``seconds`` earlier."""
         if not self.starting:
             return
         self._load()
@@ -223,11 +223,14 @@ class Frr:
         self.changed()
 
     def apply(self, text: str, *, dry: bool = False) -> Applied:
-        """Apply configuration lines, going on after a refused one as ``vtysh -f`` does."""
+        """Apply configuration lines, going on after a refused one as ``vtysh -f`` does.
+
+        If ``dry``, the lines are only checked.
+        """
         if dry:
             # A file is only checked by vtysh itself (vtysh/vtysh_config.c).
             return self._report(*_apply(self.root.copy(), text))
-        refused, messages = self._feed_all(text)
+        refused, messages = self._apply_in_daemons(text)
         # From 9.0 on vtysh starts a process for each daemon, which reads the file and sends it to this one alone.
         if self.build.since(9, 0):
             applied = self._report_of_processes(refused, messages)
@@ -239,8 +242,8 @@ class Frr:
             self.hostname = name.split()[1]
         return applied
 
-    def _feed_all(self, text: str) -> tuple[list[_Refused], str]:
-        """Give lines to the daemons; return the refused ones and the messages."""
+    def _apply_in_daemons(self, text: str) -> tuple[list[_Refused], str]:
+        """Apply lines in all daemons that are up; return the lines that were refused, and the daemons' messages."""
         self._load()
         all_up = not self.starting or len(self.up()) == len(self.daemons)
         if all_up and not self._own:
@@ -275,7 +278,7 @@ class Frr:
         return Applied(first_status, f"{out}Waiting for children to finish applying config...\n", err)
 
     def show(self, daemon: str = "") -> str:
-        """Return the text of ``show running-config``, of one daemon where it is named."""
+        """Return the text of ``show running-config``; with a ``daemon`` only of what that one keeps."""
         heading = "Building configuration...\n\nCurrent configuration:\n!\n"
         if not daemon:
             return heading + self.text()
@@ -294,7 +297,7 @@ def _failure(status: int) -> str:
 
 
 def _apply(root: Context, text: str) -> tuple[list[_Refused], str]:
-    """Apply lines to a tree, in place; return the refused ones and the daemons' messages."""
+    """Apply lines to a tree, which is changed; return the lines that were refused, and the daemons' messages."""
     editor = Editor(root)
     refused: list[_Refused] = []
     messages = ""

@@ -72,7 +72,7 @@ def configuration_text(
     # them, prefix lists come first, then route-maps too.
     root = _with_defaults(root, build, vrfs)
     lines = [f"frr version {build.version}", "frr defaults traditional", f"hostname {hostname}"]
-    lines += [*_top(root), "!"]
+    lines += [*_top_lines(root), "!"]
     filters = ("ip prefix-list", "ipv6 prefix-list")
     later = list(_AFTER_BLOCKS)
     if build.since(10, 0):
@@ -88,13 +88,13 @@ def configuration_text(
         lines += _route_maps(root)
     if "pathd" in daemons:
         lines += _section(_OF_PATHD)
-    lines += _late(root, build)
+    lines += _last_lines(root, build)
     lines.append("end")
     return "\n".join(lines) + "\n"
 
 
 def _blocks(root: Context) -> list[str]:
-    """Return the blocks but for route-maps, which have a place of their own."""
+    """Return the lines of all blocks except route-maps, which have a place of their own."""
     lines: list[str] = []
     for block in sorted(root.children.values(), key=lambda child: _BLOCK_ORDER.get(child.node, 9)):
         # An interface without lines is not shown.
@@ -103,7 +103,7 @@ def _blocks(root: Context) -> list[str]:
     return lines
 
 
-def _late(root: Context, build: Build) -> list[str]:
+def _last_lines(root: Context, build: Build) -> list[str]:
     """Return the lines that come last, in the order of the release."""
     kinds: tuple[str, ...] = _LATE
     if not build.since(10, 0):
@@ -115,11 +115,12 @@ def _late(root: Context, build: Build) -> list[str]:
 
 
 def _section(lines: Sequence[str]) -> list[str]:
-    """Return lines with the mark that vtysh prints after a part, nothing for none."""
+    """Return lines with the mark that vtysh prints after a part; nothing if there are no lines."""
     return [*lines, "!"] if lines else []
 
 
 def _lists(root: Context, kinds: Iterable[str]) -> list[str]:
+    """Return the entries of lists, by kind, then by name and number; ``kinds`` are the beginnings of their lines."""
     lines: list[str] = []
     for kind in kinds:
         entries = [line for line in root.lines.values() if line.startswith(kind)]
@@ -151,7 +152,10 @@ _OF_PATHD = ("segment-routing", " traffic-eng", " exit", "exit")
 
 
 def _with_defaults(root: Context, build: Build, vrfs: Iterable[str]) -> Context:
-    """Return the configuration with the defaults that are printed in each VRF."""
+    """Return the configuration with the defaults that this version prints in each VRF.
+
+    ``vrfs`` are those of the kernel, which are printed even without lines of their own.
+    """
     children = dict(root.children)
     if _prints_tracking(build):
         for name in vrfs:
@@ -164,7 +168,10 @@ def _with_defaults(root: Context, build: Build, vrfs: Iterable[str]) -> Context:
 
 
 def _tracking_shown(context: Context, build: Build) -> Context:
-    """Return a VRF (the top level is the default one) with its switches of nexthop tracking as this version prints."""
+    """Return a VRF with its switches of nexthop tracking as this version prints them.
+
+    The top level is the default VRF.
+    """
     lines = dict(context.lines)
     for line in NEXTHOP_TRACKING:
         if not build.since(9, 1):
@@ -183,7 +190,7 @@ def _prints_tracking(build: Build) -> bool:
 _BLOCK_ORDER = {"vrf": 1, "interface": 2, "bgp": 3, "line-vty": 8}
 
 
-def _top(root: Context) -> list[str]:
+def _top_lines(root: Context) -> list[str]:
     """Return the lines of the top level that come before all blocks."""
     shown_elsewhere = ("frr ", "hostname ", *_ROUTES, *_AFTER_BLOCKS, *_LATE)
     lines = [line for line in root.lines.values() if not line.startswith(shown_elsewhere)]
@@ -191,7 +198,10 @@ def _top(root: Context) -> list[str]:
 
 
 def _block(block: Context, indent: str = "", *, active: bool = False) -> list[str]:
-    """Return the lines of a context; ``active``: neighbors are so by default, and FRR does not say it."""
+    """Return the lines of a block with its header and end, each after ``indent``.
+
+    If neighbors are ``active`` by default, FRR does not print that they are.
+    """
     lines = [indent + block.header]
     lines += [f"{indent} {line}" for line in _body(block, active=active)]
     is_ipv4_default = "no bgp default ipv4-unicast" not in block.lines
@@ -206,7 +216,7 @@ def _block(block: Context, indent: str = "", *, active: bool = False) -> list[st
 
 
 def _body(block: Context, *, active: bool) -> list[str]:
-    """Return the own lines of a block as FRR orders them, without ``activate`` where neighbors are ``active``."""
+    """Return a block's own lines as FRR orders them, without ``activate`` if neighbors are ``active`` by default."""
     lines = block.lines.values()
     if block.node == BGP:
         return sorted(lines, key=lambda line: _bgp_key(block, line))
@@ -221,19 +231,19 @@ def _activates(line: str) -> bool:
 
 
 def _bgp_key(block: Context, line: str) -> tuple[object, ...]:
-    """Order the lines of an instance: its own ones, then peer groups, then neighbors, each by kind."""
+    """Return the sort key of a line of an instance: its own lines, then peer groups, then neighbors, each by kind."""
     words = line.removeprefix("no ").split()
     if words[0] != "neighbor":
         return (0, _position(_BGP_ORDER, line))
     peer, *rest = words[1:]
     # Peer groups come before the neighbors that name them.
     is_group = block.lines.get(f"neighbor {peer} peer-group", "").endswith("group")
-    place = -1 if rest == ["peer-group"] else _position(_PEER_ORDER, " ".join(rest))
-    return (1, not is_group, peer_key(peer), place)
+    position = -1 if rest == ["peer-group"] else _position(_PEER_ORDER, " ".join(rest))
+    return (1, not is_group, peer_key(peer), position)
 
 
 def _af_key(line: str) -> tuple[object, ...]:
-    """Order the lines of an address family by kind, networks by number and neighbors as in the instance."""
+    """Return the sort key of a line of an address family: by kind, networks by number, neighbors as in the instance."""
     words = line.removeprefix("no ").split()
     if words[0] != "neighbor":
         network: tuple[int, bytes] = (0, b"")
@@ -253,7 +263,7 @@ def _af_key(line: str) -> tuple[object, ...]:
 
 @lru_cache(4096)
 def peer_key(peer: str) -> tuple[int, bytes]:
-    """Order peers as bgpd does: by address, names by text."""
+    """Return the sort key of a peer, as bgpd orders them: names first, by text, then addresses by number."""
     try:
         address = ipaddress.ip_address(peer)
     except ValueError:
@@ -263,12 +273,12 @@ def peer_key(peer: str) -> tuple[int, bytes]:
 
 @lru_cache(4096)
 def _position(order: tuple[str, ...], line: str) -> int:
-    """Return the place of the longest text in ``order`` with which a line begins; behind all others without one."""
+    """Return the index of the longest text in ``order`` with which a line begins; the length of ``order`` for none."""
     position = len(order)
     longest = ""
-    for place, beginning in enumerate(order):
+    for index, beginning in enumerate(order):
         if line.startswith(beginning) and len(beginning) > len(longest):
-            position = place
+            position = index
             longest = beginning
     return position
 

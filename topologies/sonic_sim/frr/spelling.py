@@ -21,7 +21,7 @@ LIST_ENTRY = re.compile(
 
 
 def normal_header(node: str, line: str) -> str:
-    """Return the header as FRR shows it."""
+    """Return a block's header as FRR shows it: ``address-family ipv4`` gets the word ``unicast``."""
     if node == BGP_AF and line.split()[1:] in (["ipv4"], ["ipv6"]):
         return line + " unicast"
     return line
@@ -29,8 +29,10 @@ def normal_header(node: str, line: str) -> str:
 
 def normal_line(context: Context, line: str) -> str:
     """Return a line as FRR will show it: networks masked, list entries numbered, communities named."""
-    if context.node == CONFIG and (entry := LIST_ENTRY.match(line)):
-        return _normal_entry(context, entry)
+    if context.node == CONFIG:
+        entry = LIST_ENTRY.match(line)
+        if entry:
+            return _normal_entry(context, entry)
     if line.startswith(("network ", "ip route ", "ipv6 route ", "aggregate-address ")):
         return " ".join(_masked(word) for word in line.split())
     if line.startswith("set community "):
@@ -53,6 +55,7 @@ def _normal_entry(context: Context, entry: re.Match[str]) -> str:
 
 
 def _masked(word: str) -> str:
+    """Return a network without its host bits; another word as it is."""
     if "/" not in word:
         return word
     try:
@@ -62,7 +65,7 @@ def _masked(word: str) -> str:
 
 
 def _next_number(context: Context, name: str, rule: str) -> str:
-    """Return the number that FRR gives to an entry of a list."""
+    """Return the number that FRR gives to an entry of the list ``name`` that is written without one."""
     numbers = []
     for key in context.starting(f"{name} seq"):
         number = key.split(" seq ")[1].split()[0]
@@ -75,7 +78,7 @@ def _next_number(context: Context, name: str, rule: str) -> str:
 
 
 def normal_spelling(line: str) -> str:
-    """Mask the networks of a line that is to be removed."""
+    """Return a line that is to be removed with its networks masked, as FRR has kept them."""
     if line.startswith(("network ", "ip route ", "ipv6 route ", "ip prefix-list ", "ipv6 prefix-list ")):
         return " ".join(_masked(word) for word in line.split())
     return line

@@ -39,9 +39,9 @@ class Context:
         return Context(self.node, self.header, dict(self.lines), children)
 
     def remove_filter(self, words: list[str]) -> bool:
-        """Remove the filter of a neighbor in the direction that the words of a line name; tell whether they name one.
+        """Remove a neighbor's filter of the kind and direction that the ``words`` of a line name, whatever its name is.
 
-        The name of the filter itself does not matter.
+        Return whether the line is one of a filter.
         """
         if len(words) != 5 or words[0] != "neighbor" or words[2] not in FILTERS:
             return False
