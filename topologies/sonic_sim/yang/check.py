@@ -9,6 +9,7 @@ import operator
 from collections.abc import Container, Iterable, Iterator, Mapping
 from typing import Any, NamedTuple
 
+from sonic_sim.yang.kinds import NO_FAULT
 from sonic_sim.yang.model import Condition, Form, Model, Target, models
 from sonic_sim.yang.rows import DefaultError, LaterCheck, Row, Value, YangError, fault_at, invalid, is_true, row_of
 from sonic_sim.yang.xpath import Document, Node, is_absolute, reach, read
@@ -58,9 +59,9 @@ class Checker:
         self._check_leafrefs(_leafrefs(rows), document)
         for row in rows:
             for check in row.later:
-                self._try(check, document)
+                self._check_later(check, document)
         self._check_missing(rows, document)
-        _check_numbers(document)
+        _check_counts(document)
         self._check_defaults(rows, document)
 
     def _check_missing(self, rows: Iterable[Row], document: Document) -> None:
@@ -86,8 +87,8 @@ class Checker:
                     text = _dangling_text(value) if is_leafref else invalid(value)
                     raise DefaultError(fault_at(text, path=value.path))
 
-    def _try(self, check: LaterCheck, document: Document) -> None:
-        """Raise YangError where a condition does not hold, or (without one) where a union names nothing."""
+    def _check_later(self, check: LaterCheck, document: Document) -> None:
+        """Raise YangError if the condition of a check does not hold or, without one, if its union names nothing."""
         must = check.must
         value = check.value
         if must is None:
@@ -97,7 +98,7 @@ class Checker:
             raise fault_at(f'Must condition "{must.text}" not satisfied.', must.message, path=value.path)
 
     def references(self, document: Document) -> Iterator[Value]:
-        """Yield all that refers to keys of tables."""
+        """Yield all values of a document that refer to keys of tables."""
         for name, rows in document.items():
             if name in models():
                 for row in self._rows(name, rows).values():
@@ -121,7 +122,7 @@ class Checker:
         return read_rows
 
     def _holds(self, condition: Condition, value: Value, document: Document) -> bool:
-        """Tell whether a condition holds at a value; it is evaluated again only where a table that it reads changed."""
+        """Tell whether a condition holds at a value; it is evaluated again only if a table that it reads changed."""
         # An absolute expression has the same value everywhere.
         origin = None if is_absolute(condition.text) else value
         sources: list[object] = []
@@ -131,21 +132,21 @@ class Checker:
             if origin is not None:
                 table = origin.place[0]
                 sources.append(document[table])
-        mark = (id(origin), condition.text)
-        last = self._verdicts.get(mark)
+        verdict_key = (id(origin), condition.text)
+        last = self._verdicts.get(verdict_key)
         # An id may be used again, so the value itself is compared too.
         if last is not None and last.value is origin and all(map(operator.is_, last.sources, sources)):
             return last.holds
         holds = is_true(condition, value, document)
-        self._verdicts[mark] = _Verdict(origin, sources, holds)
+        self._verdicts[verdict_key] = _Verdict(origin, sources, holds)
         return holds
 
     def _dangles(self, value: Value, document: Document) -> bool:
-        """Tell whether a reference names nothing there is."""
+        """Tell whether a reference names nothing that is there; one in a union may fit another type of it."""
         leaf = value.leaf
         if leaf is None or any(self._is_there(value, target, document) for target in leaf.targets):
             return False
-        return leaf.is_leafref or leaf.kind.fault(value.text) != ("", "")
+        return leaf.is_leafref or leaf.kind.fault(value.text) != NO_FAULT
 
     def _is_there(self, value: Value, target: Target, document: Document) -> bool:
         """Tell whether the target of a reference exists."""
@@ -160,7 +161,7 @@ class Checker:
         return any(node.value == value.text for node in nodes)
 
     def _names_of(self, target: Target, document: Document) -> frozenset[str]:
-        """Return the values of the leaf that references name."""
+        """Return all values that references to a target may name."""
         rows = document.get(target.table, {})
         last = self._names.get(target)
         if last is not None and last.source is rows:
@@ -176,7 +177,7 @@ class Checker:
         return names
 
     def _check_leafrefs(self, leafrefs: list[Value], document: Document) -> None:
-        """Raise YangError where leafrefs dangle."""
+        """Raise YangError if leafrefs dangle, with libyang's messages about all of them."""
         dangling: list[Value] = []
         # In a first round libyang reports those that dangle, and each that resolves takes back the reports before it.
         # It reports all in a second one, which comes only if one resolved in the first.
@@ -213,14 +214,14 @@ def translation_notes(document: Document) -> Iterator[str]:
 
 def _by_module(tables: Mapping[str, object]) -> list[str]:
     """Return the tables in the order in which libyang meets them: those of one module together."""
-    places: dict[str, int] = {}
-    for place, name in enumerate(tables):
-        places.setdefault(models()[name].module, place)
-    return sorted(tables, key=lambda name: places[models()[name].module])
+    first_index: dict[str, int] = {}
+    for index, name in enumerate(tables):
+        first_index.setdefault(models()[name].module, index)
+    return sorted(tables, key=lambda name: first_index[models()[name].module])
 
 
 def _translate(model: Model, rows: Mapping[str, Any]) -> dict[str, Form]:
-    """Return the list or container of each row. Raises YangError where sonic_yang leaves a row over."""
+    """Return the list or container of each row. Raises YangError if sonic_yang cannot translate a row."""
     forms: dict[str, Form] = {}
     problems: list[str] = []
     lists = [form for form in model.forms if form.keys]
@@ -247,18 +248,22 @@ def _without(names: Iterable[str], excluded: Container[str]) -> list[str]:
 
 
 def _doubles(model: Model, rows: Mapping[str, Any], forms: Mapping[str, Form]) -> Iterator[tuple[str, Row]]:
-    """Yield the rows whose key is that of an earlier one but for white space, which sonic_yang removes."""
-    seen: set[str] = set()
+    """Yield each row whose key differs from an earlier one only in white space, with that fault instead of its content.
+
+    sonic_yang removes white space around the parts of a key.
+    """
+    stripped_keys: set[str] = set()
     for key in rows:
-        name = "|".join(part.strip() for part in key.split("|"))
-        if name in seen:
+        stripped_key = "|".join(part.strip() for part in key.split("|"))
+        if stripped_key in stripped_keys:
             text = f'Duplicated instance of "{forms[key].name}" list.'
-            yield key, Row(fault_at(text, path=model.path(forms[key], name)))
-        seen.add(name)
+            yield key, Row(fault_at(text, path=model.path(forms[key], stripped_key)))
+        stripped_keys.add(stripped_key)
 
 
 def _check_container_numbers(form: Form, row: Any) -> None:
-    """Raise YangError where a leaf of a container is to be a number and is none; in a list that leaves the row over."""
+    """Raise YangError if a leaf of a container has to be a number and is none."""
+    # In a list such a row is left over instead.
     if form.keys:
         return
     for name, value in row.items():
@@ -267,7 +272,7 @@ def _check_container_numbers(form: Form, row: Any) -> None:
 
 
 def _problem(form: Form, key: str, row: Any) -> str | None:
-    """Return why a row does not become an entry of a list, None where it does."""
+    """Return why a row does not become an entry of a list or a container; None if it does."""
     parts = key.split("|")
     if not form.keys:
         is_container = key == form.name and all(name in form.leaves for name in row)
@@ -283,7 +288,7 @@ def _problem(form: Form, key: str, row: Any) -> str | None:
 
 
 def _field_problem(form: Form, row: Mapping[str, Any]) -> str | None:
-    """Return why the fields of a row are not those of a list: the text of Python's error."""
+    """Return why the fields of a row are not those of a list, as the text of Python's error; None if they are."""
     for name, value in row.items():
         if name not in form.leaves:
             return f"'{name}'"
@@ -313,12 +318,13 @@ def _raise_unparsed(model: Model, keys: list[str], problems: list[str]) -> None:
 
 
 def _dangling_text(ref: Value) -> str:
+    """Return libyang's message about a leafref that names nothing."""
     shown = ref.leaf.targets[0].shown if ref.leaf else ""
     return f'Leafref "{shown}" of value "{ref.text}" points to a non-existing leaf.'
 
 
-def _check_numbers(document: Document) -> None:
-    """Raise YangError where a list has more entries than its model allows."""
+def _check_counts(document: Document) -> None:
+    """Raise YangError if a list has more entries than its model allows."""
     for table, rows in document.items():
         if table not in models():
             continue
@@ -334,7 +340,7 @@ def _check_numbers(document: Document) -> None:
 
 
 def _leafrefs(rows: list[Row]) -> list[Value]:
-    """Return the references that name one leaf; unions are tried with the conditions."""
+    """Return the references of leafrefs; those in unions are tried later, with the conditions."""
     leafrefs = []
     for row in rows:
         leafrefs += [ref for ref in row.references if ref.leaf and ref.leaf.is_leafref]

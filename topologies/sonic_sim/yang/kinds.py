@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 @cache
 def _sections() -> dict[str, str]:
+    """Return the parts of ``tables.txt``, by their headings."""
     text = Path(__file__).with_name("tables.txt").read_text(encoding="utf-8")
     return dict(part.split("]\n", 1) for part in text.split("\n[")[1:])
 
@@ -52,18 +53,19 @@ class Kind:
         return ()
 
     def fault(self, value: str) -> TypeFault:
-        """Return the fault of a value, NO_FAULT for a valid one. Leafrefs are not followed."""
+        """Return the fault of a value, NO_FAULT if it is valid. Leafrefs are not followed."""
         return _fault(self, value)
 
 
 @cache
 def _named() -> dict[str, str]:
+    """Return the types of ``tables.txt`` that have names."""
     return dict(line.split(" = ", 1) for line in lines_of("types"))
 
 
 @lru_cache(maxsize=1024)
 def kind_of(text: str) -> Kind:
-    """Read a kind in the notation of ``tables.txt``."""
+    """Return the kind of a text in the notation of ``tables.txt``."""
     text = _named().get(text, text)
     if " && " in text:
         return Kind(text, every=tuple(_restriction(part) for part in text.split(" && ")))
@@ -73,12 +75,14 @@ def kind_of(text: str) -> Kind:
 
 
 def _restriction(text: str) -> Kind:
+    """Return the kind of a single restriction, which may have a message after `` ! ``."""
     inner, _, message = text.partition(" ! ")
     return Kind(inner, message.replace("\\n", "\n"))
 
 
 @lru_cache(maxsize=65536)
 def _fault(kind: Kind, value: str) -> TypeFault:
+    """Return the fault of a value, NO_FAULT if it is valid; the answers are kept."""
     if kind.every:
         for restriction in kind.every:
             fault = restriction.fault(value)
@@ -94,7 +98,7 @@ def _fault(kind: Kind, value: str) -> TypeFault:
 
 
 def _violated(text: str, value: str) -> str:
-    """Return the constraint of a kind with this text that a value does not satisfy, empty for none."""
+    """Return the constraint that a value does not satisfy, of a kind with this text; empty if it satisfies all."""
     # A leafref.
     if text.startswith("^"):
         return ""
@@ -113,12 +117,15 @@ def _violated(text: str, value: str) -> str:
 
 @lru_cache(maxsize=1024)
 def _pattern(text: str) -> re.Pattern[str]:
-    """Compile a pattern of XML Schema, whose classes of characters Python has under other names."""
+    """Return a pattern of XML Schema as one of Python, which has other names for classes of characters."""
     return re.compile(re.sub(r"\[\\p\{N\}\\p\{L\}\]", r"[^\\W_]", text))
 
 
 def _violated_range(base: str, ranges: str | None, value: str) -> str:
-    """Return the ranges if a value of a base type is in none of them, INVALID for another type; else an empty text."""
+    """Return the constraint that a value of a base type does not satisfy; empty if it satisfies all.
+
+    It is INVALID for a value that is not of the type, and the text of the ranges for one that is in none of them.
+    """
     number = _number_of(base, value)
     if number is None:
         return INVALID
@@ -132,7 +139,7 @@ def _violated_range(base: str, ranges: str | None, value: str) -> str:
 
 
 def _number_of(base: str, value: str) -> float | None:
-    """Return the number that a range limits: a text's length or the value; None for a value outside the base type."""
+    """Return the number that ranges limit: the length of a text, else the value; None if it is not of the base type."""
     if base == "text":
         return len(value)
     if base == "decimal":

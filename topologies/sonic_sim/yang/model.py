@@ -20,7 +20,7 @@ class Target:
 
 @dataclass(frozen=True)
 class Leaf:
-    """A leaf, or a leaf-list where ``many``; ``number``: sonic_yang, which sees the name of the type, converts it."""
+    """A leaf, or a leaf-list if ``many``. If ``number``, sonic_yang makes a number of its text, by the type's name."""
 
     name: str
     kind: Kind
@@ -36,7 +36,7 @@ class Leaf:
 
     @cached_property
     def is_leafref(self) -> bool:
-        """Tell a leafref from a union that has one."""
+        """Tell whether the leaf is a leafref itself, and not a union that has one."""
         return bool(self.kind.references) and not self.kind.parts
 
 
@@ -62,12 +62,12 @@ class Form:
     defaults: dict[str, str] = field(default_factory=dict)
 
     def columns(self) -> tuple[Leaf, Leaf]:
-        """Return the key and the value of the inner list."""
+        """Return the leaves of the inner list: its key and its value."""
         key, value = self.leaves.values()
         return key, value
 
     def most(self) -> int | None:
-        """Return the largest number of entries of the list, None for no limit."""
+        """Return how many entries the list may have; None for no limit."""
         for condition in self.conditions:
             if condition.word == "max-elements" and condition.leaf == ".":
                 return int(condition.text)
@@ -83,7 +83,7 @@ class Model:
     forms: list[Form] = field(default_factory=list)
 
     def form_of(self, key: str) -> Form | None:
-        """Return the list or container that a row's key fits."""
+        """Return the list or container that a row's key fits; None if it fits none."""
         parts = key.count("|") + 1
         for form in self.forms:
             # A container's only row has the name of the container.
@@ -100,7 +100,7 @@ class Model:
 
 
 def _target(table: str, path: str) -> Target:
-    """Return what a leafref of a table refers to.
+    """Return the target of a leafref of a table, by its path.
 
     ``path`` is relative to the leaf (``../../PORT_LIST/name``), absolute (``/m:MODULE/m:TABLE/m:FORM/m:leaf``), or
     short: ``TABLE/FORM/leaf``, or ``TABLE`` for its first key.
@@ -170,7 +170,7 @@ def models() -> Mapping[str, Model]:
 
 
 def _add_leaves(table: str, form: Form, words: list[str]) -> None:
-    """Add the leaves of a form; a word with ``@`` names its inner list."""
+    """Add leaves to a form, one a word; a word with ``@`` names its inner list."""
     for word in words:
         if word.startswith("@"):
             form.inner.append(word.removeprefix("@"))
@@ -180,7 +180,7 @@ def _add_leaves(table: str, form: Form, words: list[str]) -> None:
 
 
 def _add_statement(form: Form, line: str) -> None:
-    """Add a condition or a default of a form: a line with word, leaf, text and perhaps a message."""
+    """Add a condition or a default to a form, from a line with its word, leaf, text and perhaps a message."""
     word, name, text, *messages = line[2:].split("\t")
     if word == "default":
         form.defaults[name] = text

@@ -16,16 +16,18 @@ class ReloadRule:
         self._checker = Checker()
 
     def unmodelled(self, tables: Document) -> list[str]:
-        """Return the tables that no model is of."""
+        """Return the tables that have no YANG model."""
         return [table for table in tables if table not in models() and table != "bgpraw"]
 
     def failure(self, tables: Document) -> tuple[str, str]:
-        """Return sonic_yang's exception text and libyang's output, both empty for a valid document."""
+        """Return the text of sonic_yang's exception and libyang's output; both are empty for a valid document."""
         error = self.violation(tables)
-        return ("", "") if error is None else (error.reason, error.libyang)
+        if error is None:
+            return "", ""
+        return error.reason, error.libyang
 
     def violation(self, tables: Any) -> YangError | None:
-        """Return the first violation."""
+        """Return the first violation; None for a valid document."""
         try:
             self._checker.check(tables)
         except YangError as error:

@@ -44,7 +44,7 @@ class DefaultError(YangError):
 
 
 def fault_at(*messages: str, path: str) -> YangError:
-    """Return libyang's messages about a place, one a line; the last one is the exception's."""
+    """Return an error with libyang's messages about a path, one a line; the last one is the error's own message."""
     texts = [message for message in messages if message]
     return YangError(texts[-1], "".join(f"libyang[0]: {text} (path: {path})\n" for text in texts))
 
@@ -89,7 +89,10 @@ class Lack(NamedTuple):
 
 @dataclass(slots=True)
 class Row:
-    """A row as libyang holds it; of the conditions that look at nothing else, those that do not hold."""
+    """A row as libyang holds it, with the checks that are still to be made.
+
+    Of the conditions that look at their own row alone it has only those that do not hold.
+    """
 
     fault: YangError | None = None
     references: list[Value] = field(default_factory=list)
@@ -105,20 +108,21 @@ _ROWS: dict[tuple[str, str, str, str], Row] = {}
 
 
 def row_of(model: Model, form: Form, key: str, row: Mapping[str, Any]) -> Row:
-    """Return a row as libyang reads it; the same row is read once."""
-    mark = (model.table, form.name, key, repr(row))
-    if mark not in _ROWS:
+    """Return a row as libyang reads it; equal rows are read once."""
+    row_key = (model.table, form.name, key, repr(row))
+    if row_key not in _ROWS:
         if len(_ROWS) >= _MOST_ROWS:
             _ROWS.clear()
-        _ROWS[mark] = _read(model, form, key, row)
-    return _ROWS[mark]
+        _ROWS[row_key] = _read(model, form, key, row)
+    return _ROWS[row_key]
 
 
 def _read(model: Model, form: Form, key: str, row: Mapping[str, Any]) -> Row:
-    """Read a row: the fault of its first bad value, and the checks for later."""
+    """Return a row with the fault of its first bad value, and the checks that need all rows."""
     result = Row()
     path = model.path(form, key)
     entry = Value(None, "", path, (model.table, key), form)
+    # Conditions that look at this row alone are tried in a document without others.
     alone = {model.table: {key: row}}
     _keep_conditions(result, form, ".", entry, alone)
     paths_seen: set[str] = set()
@@ -142,7 +146,7 @@ def _read(model: Model, form: Form, key: str, row: Mapping[str, Any]) -> Row:
 
 
 def _fault_of_value(model: Model, form: Form, key: str, value: Value, *, is_duplicate: bool) -> YangError | None:
-    """Return the fault of a value by its type, or of a member that its leaf-list has already; None for a good one."""
+    """Return the fault of a value: its type does not allow it, or its leaf-list has it already. Else None."""
     leaf = value.leaf or form.keys[0]
     if is_duplicate:
         text = f'Duplicated instance of "{leaf.name}" leaf-list ("{value.text}").'
@@ -154,7 +158,7 @@ def _fault_of_value(model: Model, form: Form, key: str, value: Value, *, is_dupl
 
 
 def _type_fault(leaf: Leaf, text: str) -> TypeFault:
-    """Return the fault of a value by its type, NO_FAULT for a valid one."""
+    """Return the fault of a value by the type of its leaf, NO_FAULT if it is valid."""
     if leaf.is_leafref:
         return _target_fault(leaf, text)
     # A union with references is tried once all rows are read.
@@ -162,7 +166,7 @@ def _type_fault(leaf: Leaf, text: str) -> TypeFault:
 
 
 def _read_defaults(result: Row, form: Form, row: Mapping[str, Any], entry: Value, alone: Document) -> None:
-    """Keep the conditions and references of the defaults of missing fields."""
+    """Keep, for the fields that a row lacks, the conditions and references of their defaults."""
     for name, text in form.defaults.items():
         # A default under a condition is there only where that holds, so libyang adds it later.
         if name in row or _whens_of(form, name):
@@ -179,7 +183,7 @@ def _whens_of(form: Form, name: str) -> list[Condition]:
 
 
 def _missing(form: Form, row: Mapping[str, Any], entry: Value) -> Iterator[Lack]:
-    """Yield missing parts of a row, with the conditions under which they are required."""
+    """Yield the parts that a row lacks, with the conditions under which they are required."""
     for name, leaf in form.leaves.items():
         if leaf.mandatory and name not in row:
             missing_value = Value(leaf, "", f"{entry.path}/{name}", entry.place, form)
@@ -211,7 +215,7 @@ def _is_own(condition: Condition) -> bool:
 
 
 def is_true(condition: Condition, value: Value, document: Document) -> bool:
-    """Evaluate a condition at a value."""
+    """Tell whether a condition holds at a value."""
     node = value.node(document)
     if condition.word == "case":
         # A case is a node of the schema only: its condition is evaluated at the entry (RFC 7950 section 7.21.5).
@@ -253,7 +257,7 @@ def _members(leaf: Leaf, value: Any, path: str, place: tuple[str, ...], form: Fo
 
 
 def _target_fault(leaf: Leaf, text: str) -> TypeFault:
-    """Return the fault of a leafref's value by the type of its target."""
+    """Return the fault of a leafref's value by the type of its target, NO_FAULT if it is valid."""
     target = leaf.targets[0]
     form = next(form for form in models()[target.table].forms if form.name == target.form)
     for target_leaf in (*form.keys, *form.leaves.values()):
@@ -263,7 +267,7 @@ def _target_fault(leaf: Leaf, text: str) -> TypeFault:
 
 
 def _path_so_far(model: Model, form: Form, key: str, value: Value) -> str:
-    """Return the path of a value as libyang knows it while it reads the entry: keys that come later are not in it."""
+    """Return the path of a value as libyang knows it while it reads the entry: without the keys that come later."""
     if value.leaf not in form.keys:
         return value.path
     count = form.keys.index(value.leaf) + 1
@@ -273,6 +277,7 @@ def _path_so_far(model: Model, form: Form, key: str, value: Value) -> str:
 
 
 def _value_fault(value: Value, fault: TypeFault, path: str) -> YangError:
+    """Return the error about a value that has a fault of its type."""
     if fault.constraint == INVALID:
         return fault_at(invalid(value), path=path)
     text = f'Value "{value.text}" does not satisfy the constraint "{fault.constraint}" (range, length, or pattern).'

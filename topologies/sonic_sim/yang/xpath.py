@@ -40,7 +40,10 @@ class Node:
         return Node(self.document, at_module=self.table is not None)
 
     def down(self, name: str, entry: "KeyValue | None" = None) -> Iterator["Node"]:
-        """Yield the children of a name; of a list whose only key ``entry`` names, the entry with its value alone."""
+        """Yield the children with a name.
+
+        If ``entry`` names the only key of a list, only the list's entry with that value is yielded.
+        """
         if self.table is None or self.at_module:
             yield from self._table(name)
         elif self.form is None:
@@ -73,7 +76,7 @@ class Node:
             return
 
     def _leaves(self, form: Form, name: str) -> Iterator["Node"]:
-        """Yield the children of a row with a name: a key, a field, or the entries of its inner list."""
+        """Yield the children of a row that have a name: a key, a field, or the entries of its inner list."""
         row = self.document[self.table or ""][self.key]
         if self.entry:
             yield from self._leaves_of_entry(form, name, str(row[self.entry]))
@@ -90,7 +93,7 @@ class Node:
             yield from self._fields(name, row.get(name, form.defaults.get(name)))
 
     def _leaves_of_entry(self, form: Form, name: str, text: str) -> Iterator["Node"]:
-        """Yield the key of an entry of an inner list, the name of its field, or its value, the field's text."""
+        """Yield the key of an inner list's entry, which is the name of its field, or the value, which is its text."""
         key, value = form.columns()
         if name == key.name:
             yield self._leaf(name, self.entry)
@@ -98,7 +101,7 @@ class Node:
             yield self._leaf(name, text)
 
     def _fields(self, name: str, value: Any) -> Iterator["Node"]:
-        """Yield the node of a field, or one a member of a leaf-list; none where it is not set."""
+        """Yield the node of a field, or a node for each member of a leaf-list; none if the field is not set."""
         members = value if isinstance(value, list) else [value]
         for member in members:
             if member is not None:
@@ -159,7 +162,7 @@ _COMPARE: dict[str, Callable[[Any, Any], bool]] = {
 
 
 def _compare(sign: str, left: Value, right: Value) -> bool:
-    """Compare as XPath does: a set of nodes holds where one of its nodes does."""
+    """Compare two values as XPath does: for a set of nodes, it is enough that one of its nodes fits."""
     test = _COMPARE[sign]
     if isinstance(left, bool) or isinstance(right, bool):
         return test(as_truth(left), as_truth(right))
@@ -174,7 +177,7 @@ def _compare(sign: str, left: Value, right: Value) -> bool:
 
 
 def _values_of(value: Value) -> list[Any]:
-    """Return the values that a comparison tries: of a set of nodes those of its nodes."""
+    """Return the values that a comparison tries: those of all nodes of a set, or the value itself."""
     if isinstance(value, list | tuple):
         return [node.value for node in value]
     return [value]
@@ -184,6 +187,7 @@ _SIGNS = {"*": operator.mul, "+": operator.add, "-": operator.sub}
 
 
 def _calculation(sign: Callable[[float, float], float], left: Expression, right: Expression) -> Expression:
+    """Return the expression that calculates with the numbers of two others."""
     return lambda node, current: sign(as_number(left(node, current)), as_number(right(node, current)))
 
 
@@ -207,7 +211,7 @@ _FUNCTIONS: dict[str, Callable[..., Value]] = {
 
 @lru_cache(maxsize=512)
 def read(text: str) -> Expression:
-    """Read an expression."""
+    """Return the function of an expression's text."""
     return _Reader(text).either()
 
 
@@ -221,8 +225,8 @@ def is_absolute(text: str) -> bool:
 
 @lru_cache(maxsize=512)
 def reach(text: str) -> tuple[str, ...] | None:
-    """Return the tables that an expression looks at besides its own row, None where it stays in its own row."""
-    # What stands between quotes may look like the name of a table.
+    """Return the tables that an expression looks at besides its own row; None if it stays in its own row."""
+    # Text between quotes may look like the name of a table.
     plain = re.sub(r"'[^']*'", "", text)
     names = [name.rpartition(":")[2] for name in re.findall(r"[\w:-]+", plain)]
     tables = tuple(dict.fromkeys(name for name in names if name in models()))
@@ -256,23 +260,26 @@ class _Reader:
         for match in _TOKEN.finditer(text.strip()):
             kind = match.lastgroup or ""
             self.tokens.append(_XPathToken(kind, match[kind]))
-        self.place = 0
+        # The index of the next token.
+        self.position = 0
         self.absolute = True
         # How many predicates are open.
         self._tests = 0
 
     def peek(self) -> str:
-        return self.tokens[self.place].text if self.place < len(self.tokens) else ""
+        """Return the text of the next token, which is not consumed; empty at the end."""
+        return self.tokens[self.position].text if self.position < len(self.tokens) else ""
 
     def take(self, *allowed: str) -> str:
         """Consume and return the next token; if it is not one of those allowed, stay and return an empty text."""
         token = self.peek()
         if allowed and token not in allowed:
             return ""
-        self.place += 1
+        self.position += 1
         return token
 
     def either(self) -> Expression:
+        """Read an expression: one part, or several joined by ``or``."""
         parts = [self.both()]
         while self.take("or"):
             parts.append(self.both())
@@ -281,6 +288,7 @@ class _Reader:
         return lambda node, current: any(as_truth(part(node, current)) for part in parts)
 
     def both(self) -> Expression:
+        """Read one comparison, or several joined by ``and``."""
         parts = [self.comparison()]
         while self.take("and"):
             parts.append(self.comparison())
@@ -289,6 +297,7 @@ class _Reader:
         return lambda node, current: all(as_truth(part(node, current)) for part in parts)
 
     def comparison(self) -> Expression:
+        """Read one calculation, or two with a sign that compares them."""
         left = self.product()
         sign = self.take(*_COMPARE)
         if not sign:
@@ -297,21 +306,24 @@ class _Reader:
         return lambda node, current: _compare(sign, left(node, current), right(node, current))
 
     def product(self) -> Expression:
+        """Read one path, or a calculation with several."""
         # One level for * and +: the conditions of the models never mix them.
         total = self.path()
-        while sign := self.take("*", "+", "-"):
+        sign = self.take(*_SIGNS)
+        while sign:
             total = _calculation(_SIGNS[sign], total, self.path())
+            sign = self.take(*_SIGNS)
         return total
 
     def path(self) -> Expression:
         """Read a literal, a number, or a path from the root, the node, a call or an expression in parentheses."""
-        kind, word = self.tokens[self.place]
+        kind, word = self.tokens[self.position]
         if kind == "literal":
-            self.place += 1
+            self.position += 1
             # Without its quotes.
             return lambda node, current: word[1:-1]
         if kind == "number":
-            self.place += 1
+            self.position += 1
             return lambda node, current: float(word)
         start: Expression
         if self.take("("):
@@ -331,13 +343,14 @@ class _Reader:
 
     def is_call(self) -> bool:
         """Tell whether a call of a function comes next; ``text()`` is a step."""
-        kind, word = self.tokens[self.place]
-        next_tokens = self.tokens[self.place + 1 : self.place + 2]
+        kind, word = self.tokens[self.position]
+        next_tokens = self.tokens[self.position + 1 : self.position + 2]
         return kind == "name" and word != "text" and next_tokens == [_XPathToken("sign", "(")]
 
     def call(self, name: str) -> Expression:
+        """Read the call of a function; ``current()`` is the node of the whole expression."""
         # The name and the opening parenthesis.
-        self.place += 2
+        self.position += 2
         arguments: list[Expression] = []
         while not self.take(")"):
             arguments.append(self.either())
@@ -349,16 +362,16 @@ class _Reader:
         return lambda node, current: function(*(argument(node, current) for argument in arguments))
 
     def step(self, start: Expression) -> Expression:
-        """Read a step with its predicates; return the path ``start`` with it."""
+        """Read a step with its predicates, and return the path that leads from ``start`` over it."""
         # A step is found by the name without its module.
         name = self.take().rpartition(":")[2]
         if name == "text":
             # Its parentheses.
-            self.place += 2
+            self.position += 2
         tests: list[Expression] = []
         key_test: _KeyTest | None = None
         while self.take("["):
-            start_of_test = self.place
+            start_of_test = self.position
             self._tests += 1
             tests.append(self.either())
             self._tests -= 1
@@ -378,9 +391,9 @@ class _Reader:
 
         return walk
 
-    def key_test(self, place: int) -> _KeyTest | None:
-        """Return the test of a key that was read from a place up to here, None for another test."""
-        name, *rest = [token.text for token in self.tokens[place : self.place]]
+    def key_test(self, start: int) -> _KeyTest | None:
+        """Return the test of a key in the tokens from ``start`` to here; None if they are another test."""
+        name, *rest = [token.text for token in self.tokens[start : self.position]]
         key = name.rpartition(":")[2]
         if rest == ["=", "current", "(", ")"]:
             return _KeyTest(key, lambda node, current: (current,))
