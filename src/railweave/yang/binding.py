@@ -51,11 +51,11 @@ class Binding:
     @property
     def error(self) -> type[Exception]:
         """Return the exception that the library raises."""
-        kind: type[Exception] = self.module.LibyangError
-        return kind
+        error_type: type[Exception] = self.module.LibyangError
+        return error_type
 
     def failure(self, error: Exception) -> Failure:
-        """Return the first error of an exception, with its place."""
+        """Return the first error that an exception of the library reports, with its place."""
         if self.major == 2:
             return read_failure(str(error))
         errors = getattr(error, "errors", ())
@@ -72,7 +72,7 @@ class Binding:
 
 
 def read_failure(text: str) -> Failure:
-    """Return the first error in a text of binding 2, which joins all errors with their locations."""
+    """Return the first error in the text of an exception of binding 2, which joins all errors with their locations."""
     text = text.removeprefix(_PREFIX)
     match = _LOCATION.match(text)
     if match is None:

@@ -45,7 +45,7 @@ class ReleaseModels(Protocol):
 
 
 class _YangFault(NamedTuple):
-    """What makes two violations the same: devices, releases and rows that share it are reported once."""
+    """What two equal violations have in common; they are reported once for all devices, releases and rows."""
 
     table: str
     # The field; for a violation of a whole row the key.
@@ -58,16 +58,17 @@ class _YangFault(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class _Removed:
-    """The keys of the rows that were removed, or of which only a field was removed."""
+    """The keys of the rows that were removed, or, with ``fields_only``, of which one field was removed."""
 
     keys: tuple[str, ...]
     fields_only: bool = False
 
 
 def violations(tables: ConfigDb, models: ReleaseModels, translator: Translator | None = None) -> tuple[Violation, ...]:
-    """Return every violation of ``models`` in the CONFIG_DB document ``tables``.
+    """Return the violations of ``models`` in the CONFIG_DB document ``tables``.
 
-    A ``translator`` that is used for many documents saves a quarter of the time.
+    The search ends after ``MOST_VIOLATIONS`` failures of libyang. A ``translator`` that is used for many documents
+    saves a quarter of the time.
     """
     translator = translator or Translator()
     translation = translator.translate(tables, models.index)
@@ -78,8 +79,9 @@ def violations(tables: ConfigDb, models: ReleaseModels, translator: Translator |
         if failure is None:
             break
         place = place_of(failure, translation, search.rest, models.index)
+        has_removed = search.record(failure, place)
         # Without a row from libyang nothing can be removed, and the same failure would come again.
-        if not search.take(failure, place):
+        if not has_removed:
             break
         translation = translator.translate(search.rest, models.index)
     return tuple(search.violations)
@@ -89,6 +91,7 @@ class _Search:
     """The violations so far, and the ``rest`` of the document: libyang reports one failure, so its rows are removed."""
 
     def __init__(self, tables: ConfigDb, refused: tuple[Violation, ...]) -> None:
+        """Start with the whole document, and with the parts that the models cannot represent as violations."""
         self.rest: dict[str, dict[str, Fields]] = {table: dict(rows) for table, rows in tables.items()}
         self.violations = _grouped(refused)
         # Tables and keys of the rows of these violations.
@@ -96,11 +99,11 @@ class _Search:
         # Keys of rows that were removed for a fault of their own: the references to them are not at fault.
         self._removed_keys = {violation.place.key for violation in refused if not violation.place.field}
 
-    def take(self, failure: Failure, place: ConfigPlace) -> bool:
-        """Record a failure and remove the faulty part from ``rest``; tell whether there was any."""
+    def record(self, failure: Failure, place: ConfigPlace) -> bool:
+        """Record the failure at ``place`` and remove the faulty part from ``rest``; tell whether ``rest`` had it."""
         target = _missing_target(failure)
-        value = _value(self.rest, place)
-        removed = _remove(self.rest, place, target)
+        value = _text_at(self.rest, place)
+        removed = _remove_faulty(self.rest, place, target)
         is_new = removed.fields_only or (place.table, place.key) not in self._reported_rows
         refers_to_removed_row = target in self._removed_keys
         if is_new and not refers_to_removed_row:
@@ -113,25 +116,27 @@ class _Search:
 
 
 def _missing_target(failure: Failure) -> str | None:
-    """Return the value of a reference to a missing row, None for any other failure."""
+    """Return the value of the reference if a failure is a reference to a missing row; None for any other failure."""
     value = _VALUE.search(failure.words)
     if value and any(words in failure.words for words in _DANGLING):
         return value[1]
     return None
 
 
-def _value(tables: Mapping[str, Mapping[str, Fields]], place: ConfigPlace) -> str:
+def _text_at(tables: Mapping[str, Mapping[str, Fields]], place: ConfigPlace) -> str:
+    """Return the value at a place as text, a list with commas; empty if the place is not a field."""
     value = tables.get(place.table, {}).get(place.key, {}).get(place.field, "")
     if isinstance(value, str):
         return value
     return ",".join(value)
 
 
-def _remove(tables: dict[str, dict[str, Fields]], place: ConfigPlace, target: str | None) -> _Removed:
-    """Remove the faulty part, and all parts with the same fault, from ``tables``.
+def _remove_faulty(tables: dict[str, dict[str, Fields]], place: ConfigPlace, target: str | None) -> _Removed:
+    """Remove the part of ``tables`` at ``place``, which is faulty, with all parts that have the same fault.
 
-    That is a field with its value; or rows: those that lack the field, those whose key names the missing ``target``,
-    or a single row with the rows below it.
+    A field is removed from all rows in which it has the same value. Otherwise rows are removed: the one at ``place``
+    and those below it, and the rows that lack the same field or whose keys name the missing ``target``. The result has
+    the keys of the rows; none if ``tables`` has no row at ``place``.
     """
     rows = tables.get(place.table, {})
     fields = rows.get(place.key)
@@ -155,7 +160,7 @@ def _remove_field(rows: dict[str, Fields], field: str, value: object) -> _Remove
 
 
 def _has_same_fault(key: str, fields: Fields, place: ConfigPlace, target: str | None) -> bool:
-    """Tell whether a row has the fault of the row at ``place``, or is below that."""
+    """Tell whether a row is that at ``place``, is below it, or has the same fault."""
     is_same_row = key == place.key
     is_row_below = key.startswith(f"{place.key}|")
     if is_same_row or is_row_below:
@@ -167,13 +172,16 @@ def _has_same_fault(key: str, fields: Fields, place: ConfigPlace, target: str | 
 
 
 def _fault(violation: Violation, path: str = "") -> _YangFault:
-    """Return what identifies a violation: that of a field is the same in all rows, that of a whole row is its own."""
+    """Return what identifies a violation; ``path`` is the intent path of the override that has it, if any.
+
+    The violation of a field is the same in all rows; that of a whole row is different for each row.
+    """
     place = violation.place
     return _YangFault(place.table, place.field or place.key, violation.value, violation.words, path)
 
 
 def _grouped(refused: tuple[Violation, ...]) -> list[Violation]:
-    """Return one violation for each field, value and words, with the number of its rows."""
+    """Return one violation for each field, value and words, with the number of its rows; whole rows stay single."""
     violation_of: dict[tuple[bool, _YangFault], Violation] = {}
     for violation in refused:
         # A field and a row may have the same name.
@@ -220,7 +228,9 @@ def check_yang(
                 path = _override_path(fabric, switch, violation.place)
                 fault = _fault(violation, path)
                 if fault not in repeated_by_fault:
-                    repeated_by_fault[fault] = _Repeated(violation, where(path), bool(path), {}, {})
+                    repeated_by_fault[fault] = _Repeated(
+                        violation, where(path), overridden=bool(path), devices={}, models={}
+                    )
                 repeated = repeated_by_fault[fault]
                 repeated.devices[switch.name] = None
                 repeated.models[models.name] = None
@@ -256,7 +266,7 @@ def _override_path(fabric: Fabric, switch: Switch, place: ConfigPlace) -> str:
 
 
 def _diagnostic(repeated: _Repeated) -> Diagnostic:
-    """Return a violation as an error, with secrets hidden; for a table without a model as a warning."""
+    """Return a violation as a diagnostic, with secrets hidden: a warning for a table without a model, else an error."""
     violation = repeated.violation
     devices = tuple(repeated.devices)
     models = ", ".join(repeated.models)
@@ -276,9 +286,9 @@ def _diagnostic(repeated: _Repeated) -> Diagnostic:
     other_rows = ""
     if violation.rows > 1:
         other_rows = f" and {violation.rows - 1} rows alike"
-    fix = _mend_rendered()
+    fix = _fix_of_rendered_row()
     if repeated.overridden:
-        fix = _MEND_OVERRIDE
+        fix = _FIX_OF_OVERRIDE
     return error(
         "RW411",
         f"{subject}{other_rows}: {shown.words} (YANG models: {models})",
@@ -315,10 +325,11 @@ def _without_secrets(violation: Violation) -> _ShownViolation:
     return _ShownViolation(value, shown_text(violation.words, secrets))
 
 
-_MEND_OVERRIDE = "write the override as the YANG model of the table has it"
+_FIX_OF_OVERRIDE = "write the override as the YANG model of the table has it"
 
 
-def _mend_rendered() -> str:
+def _fix_of_rendered_row() -> str:
+    """Return the fix for a row that railweave renders."""
     return (
         f"see with `{command_line('explain', 'DEVICE', 'ROW')}` which part of the intent the row follows, and whether"
         " the models are of the release that the switches run; if both are right, report it: railweave renders a row"

@@ -20,8 +20,10 @@ class YangModels:
     """The models of one folder; ``name`` is used in messages, ``index`` has the schema of each table."""
 
     def __init__(self, folder: Path) -> None:
-        """Load all models of ``folder``; raises RailweaveError if libyang is missing, or there are no models, or one is
-        broken."""
+        """Load all models of ``folder``.
+
+        Raises RailweaveError if libyang is missing, if there are no models, or if one is broken.
+        """
         self.name = folder.resolve().name
         self._context = _load(folder)
         self.index: SchemaIndex = _index(self._context)
@@ -45,6 +47,7 @@ def load_models(folder: Path) -> YangModels:
 
 
 def _load(folder: Path) -> Any:
+    """Return a context with all models of ``folder``; raises RailweaveError as YangModels does."""
     names = sorted(path.name.removesuffix(_SUFFIX) for path in folder.glob(f"*{_SUFFIX}"))
     if not names:
         raise RailweaveError(
@@ -65,7 +68,7 @@ def _load(folder: Path) -> Any:
 
 
 def _index(context: Any) -> SchemaIndex:
-    """Return the schema of each table, by SONiC's convention (``schema``)."""
+    """Return the schema of each table, which SONiC's convention finds in the models (``schema``)."""
     schema = load_binding().module.schema
     tables: dict[str, TableSchema] = {}
     for module in context:
@@ -102,7 +105,7 @@ def _namespace(module: Any) -> str:
 
 
 def _form(node: Any, table: str) -> RowSchema | None:
-    """Return the form of rows of a list or container below a table, None for any other node."""
+    """Return the form of the rows that a list or container below a table holds; None for any other node."""
     schema = load_binding().module.schema
     if not isinstance(node, (schema.SList, schema.SContainer)):
         return None
@@ -129,6 +132,7 @@ def _form(node: Any, table: str) -> RowSchema | None:
 
 
 def _map_fields(inner: Any) -> MapFields:
+    """Return the inner list of a map table; it has one key and one other leaf."""
     (key,) = (leaf.name() for leaf in _keys(inner))
     (value,) = (leaf.name() for leaf in inner if leaf.name() != key)
     return MapFields(inner.name(), key, value)

@@ -62,6 +62,7 @@ class Translator:
     """
 
     def __init__(self) -> None:
+        """Start without translated tables."""
         # By table, the newest first.
         self._last_texts: dict[str, list[_TableText]] = {}
 
@@ -76,13 +77,13 @@ class Translator:
                 words = "the models have no table of this name, so its rows are not judged"
                 refused.append(Violation(ConfigPlace(table), words, rows=len(rows), unmodelled=True))
                 continue
-            text = self._table(table, schema, rows)
+            text = self._text_of_table(table, schema, rows)
             modules.setdefault(schema.module, []).append(text)
             refused += text.refused
         return _joined(modules, tuple(refused))
 
-    def _table(self, table: str, schema: TableSchema, rows: Table) -> _TableText:
-        """Return the text of a table, one of the last if rows and schema are the same."""
+    def _text_of_table(self, table: str, schema: TableSchema, rows: Table) -> _TableText:
+        """Return the text of a table; an earlier one if rows and schema are the same."""
         last_texts = self._last_texts.setdefault(table, [])
         for text in last_texts:
             if text.rows == rows and text.schema == schema:
@@ -98,6 +99,7 @@ _MOST_KEPT = 8
 
 
 def _joined(modules: Mapping[str, Sequence[_TableText]], refused: tuple[Violation, ...]) -> Translation:
+    """Return the document with the texts of all tables, given by their modules."""
     xml: list[str] = []
     places: list[ConfigPlace] = []
     for module, texts in modules.items():
@@ -113,7 +115,7 @@ def _joined(modules: Mapping[str, Sequence[_TableText]], refused: tuple[Violatio
 
 
 def _table_text(table: str, schema: TableSchema, rows: Table) -> _TableText:
-    """Return the XML of a table: all rows but those that no form of the schema can represent."""
+    """Return the XML of a table, without the rows and fields that the schema cannot represent."""
     # Pairs of a line and its place.
     lines = [(f"<{table}>", ConfigPlace(table))]
     refused: list[Violation] = []
@@ -147,7 +149,10 @@ def _row_lines(
 
 
 def _form_of(schema: TableSchema, place: ConfigPlace, fields: Fields) -> tuple[RowSchema | None, list[Violation]]:
-    """Return the form with the fewest unknown fields, and the violations of the row against it."""
+    """Return the form of a row, and the violations of the row against it.
+
+    Of several forms the one with the fewest unknown fields counts; None if the key is that of no form.
+    """
     if _NOT_XML.search(place.key):
         return None, [Violation(place, "the key holds a character that no model takes")]
     candidates = schema.candidates(place.key)
@@ -170,6 +175,7 @@ def _form_of(schema: TableSchema, place: ConfigPlace, fields: Fields) -> tuple[R
 
 
 def _wrong_key(schema: TableSchema) -> str:
+    """Return the words for a key that is of no form of a table."""
     keys = [*schema.fixed, *(_key_pattern(form) for form in schema.lists)]
     return f"{schema.module} has no row of such a key; keys there: {', '.join(keys)}"
 
@@ -179,7 +185,7 @@ def _key_pattern(form: RowSchema) -> str:
 
 
 def _wrong_value(form: RowSchema, table: str, name: str, value: Value) -> str:
-    """Return why a value is not of the kind that the model has, empty if it is."""
+    """Return why the models cannot represent a value of a field; empty if they can."""
     if any(_NOT_XML.search(member) for member in _members(value)):
         return "the value holds a character that no model takes"
     if form.map_fields and _NOT_XML.search(name):
@@ -195,6 +201,7 @@ def _wrong_value(form: RowSchema, table: str, name: str, value: Value) -> str:
 
 
 def _members(value: Value) -> Sequence[str]:
+    """Return the members of a list; a text is its only member."""
     if isinstance(value, str):
         return (value,)
     return value
@@ -203,7 +210,7 @@ def _members(value: Value) -> Sequence[str]:
 def _field_lines(form: RowSchema, place: ConfigPlace, value: Value) -> Iterator[str]:
     """Yield the lines of a field: one, or one for each member of a list."""
     if form.map_fields:
-        yield _map_field(form.map_fields, place.field, _text(value))
+        yield _map_entry(form.map_fields, place.field, _text(value))
     elif place.field not in form.leaf_lists:
         yield _leaf(place.field, _text(value))
     else:
@@ -215,7 +222,8 @@ def _field_lines(form: RowSchema, place: ConfigPlace, value: Value) -> Iterator[
             yield _leaf(place.field, member)
 
 
-def _map_field(form: MapFields, name: str, value: str) -> str:
+def _map_entry(form: MapFields, name: str, value: str) -> str:
+    """Return the line of an entry of a map table."""
     return f"<{form.element}>{_leaf(form.key, name)}{_leaf(form.value, value)}</{form.element}>"
 
 
@@ -230,7 +238,10 @@ def _text(value: Value) -> str:
 
 
 def place_of(failure: Failure, translation: Translation, tables: ConfigDb, index: SchemaIndex) -> ConfigPlace:
-    """Return the row and field of a failure, or only its table, or nothing, as far as libyang reports them."""
+    """Return the place of a failure in CONFIG_DB as exactly as libyang reports it; an empty place if it does not.
+
+    ``translation`` is the document that libyang checked, made of ``tables``.
+    """
     has_line = 0 < failure.line <= len(translation.places)
     if has_line:
         line_place = translation.places[failure.line - 1]
@@ -260,8 +271,10 @@ def _path_steps(path: str) -> list[tuple[str, list[str]]]:
 
 
 def _row_without(rows: Table, schema: TableSchema | None, element: str, field: str) -> str:
-    """Return the key of the first row that lacks ``field``: for a missing node libyang reports only its path in the
-    schema, which has no keys."""
+    """Return the key of the first row of a form that lacks ``field``; empty if there is none.
+
+    For a missing node libyang reports only its path in the schema, which has no keys.
+    """
     if schema is None or element in schema.fixed:
         return element
     for key, fields in rows.items():
@@ -275,7 +288,10 @@ def _has_form(schema: TableSchema, key: str, element: str) -> bool:
 
 
 def _field_name(schema: TableSchema | None, element: str, name: str, inner: list[str]) -> str:
-    """Return the CONFIG_DB field of a step below a row: the entry's key in a map table, nothing for a key leaf."""
+    """Return the CONFIG_DB field of the node ``name`` below a row.
+
+    In a map table that is the key of the entry, which ``inner`` has. A leaf that is part of the row's key has none.
+    """
     if schema is None:
         return name
     form = next((form for form in schema.lists if form.element == element), None)
