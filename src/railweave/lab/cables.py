@@ -65,7 +65,7 @@ def record(topology: LabTopology) -> bytes:
 
 
 def read_record(text: bytes) -> LabTopology:
-    """Return the topology that `record` wrote; raises ValueError."""
+    """Return the topology that `record` wrote; raises ValueError if the text is not one."""
     topology: LabTopology = read_value(LabTopology, load_text(text.decode()))
     return topology
 
@@ -90,7 +90,10 @@ def joined_link(near: End, far: End) -> dict[str, Any]:
 
 
 def open_link(lab: str, end: End, node: str = "") -> dict[str, Any]:
-    """Return an open cable as Containerlab reads it; ``node`` is the topology's name of the node, if it differs."""
+    """Return an open cable as Containerlab reads it.
+
+    ``node`` is the name of the end's node in the topology, empty if it has the same name there.
+    """
     end_node, interface = end
     return {
         "type": "host",
@@ -101,5 +104,6 @@ def open_link(lab: str, end: End, node: str = "") -> dict[str, Any]:
 
 
 def _endpoint(end: End) -> dict[str, str]:
+    """Return an end as Containerlab reads it."""
     node, interface = end
     return {"node": node, "interface": interface}

@@ -77,10 +77,10 @@ class _Comparison:
 def growth(
     lab: str, running: LabTopology, intended: LabTopology, base: dict[str, Any], takes_ports: Collection[str]
 ) -> LabGrowth:
-    """Compare the running lab with what the intent says today.
+    """Return what is added to a running lab so that it becomes the intended one.
 
-    ``base`` is the start of the second lab's document, its name and management network; ``takes_ports`` are the kinds
-    of nodes that accept another interface while they run.
+    ``lab`` is the name of the running lab. ``base`` is the start of the second lab's document, with its name and
+    management network. ``takes_ports`` are the kinds of nodes that accept another interface while they run.
     """
     labs = _Comparison(lab, running, intended, takes_ports, running.far_ends)
     added = tuple(name for name in intended.nodes if name not in running.nodes)
@@ -90,7 +90,7 @@ def growth(
     joints = []
     links: list[dict[str, Any]] = []
     for cable in intended.cables:
-        step = _step(labs, cable)
+        step = _step_of_cable(labs, cable)
         links += step.links
         if step.joint:
             joints.append(step.joint)
@@ -102,7 +102,7 @@ def growth(
     return LabGrowth(
         added=added,
         surplus=surplus,
-        topology=_grown(labs),
+        topology=_grown_topology(labs),
         document=document,
         joints=tuple(joints),
         obstacles=tuple(obstacles),
@@ -110,7 +110,7 @@ def growth(
 
 
 def _changed_nodes(labs: _Comparison) -> Iterator[str]:
-    """Yield how running nodes differ from those of the same name in the intent."""
+    """Yield a sentence for each running node of another kind or image than the intended node of its name."""
     for name, intended in labs.intended.nodes.items():
         running = labs.running.nodes.get(name)
         if running is None:
@@ -120,7 +120,7 @@ def _changed_nodes(labs: _Comparison) -> Iterator[str]:
                 yield f"{name} runs {key} {running.get(key)}, not {intended.get(key)}"
 
 
-def _step(labs: _Comparison, cable: LabCable) -> _Step:
+def _step_of_cable(labs: _Comparison, cable: LabCable) -> _Step:
     """Return how a cable is made; an empty step if it exists, or is open at a running node."""
     near = cable.near
     far = cable.far
@@ -135,20 +135,20 @@ def _step(labs: _Comparison, cable: LabCable) -> _Step:
 
 
 def _joining_step(labs: _Comparison, near: End, far: End) -> _Step:
-    """Return how two ends are joined between which there is no obstacle."""
-    # Running nodes with an open cable have it on the host already. A cable that exists was no step, and one that leads
-    # elsewhere an obstacle, so these far ends are open.
+    """Return how two ends are joined; no obstacle is between them."""
+    # An end that already has a cable has an open one, which waits on the host: cables that exist need no step, and
+    # cables that lead elsewhere are obstacles.
     ends_to_open = [end for end in (near, far) if end not in labs.far_ends]
     if len(ends_to_open) == 2:
-        return _Step((joined_link(_external(labs, near), _external(labs, far)),))
+        return _Step((joined_link(_external_end(labs, near), _external_end(labs, far)),))
     joint = (waiting_end(labs.lab, near), waiting_end(labs.lab, far))
-    return _Step(tuple(_open(labs, end) for end in ends_to_open), joint)
+    return _Step(tuple(_open_link(labs, end) for end in ends_to_open), joint)
 
 
 def _open_step(labs: _Comparison, end: End) -> _Step:
-    """Return how an end without a cable is made: at a running node it is open already."""
+    """Return how the open cable of an end is made; an empty step at a running node, whose cable is open already."""
     if labs.is_new(end):
-        return _Step((_open(labs, end),))
+        return _Step((_open_link(labs, end),))
     return _Step()
 
 
@@ -156,36 +156,37 @@ def _obstacle(labs: _Comparison, end: End, far: End) -> str:
     """Return why no cable can lead from ``end`` to ``far``, empty if one can."""
     present_far = labs.far_ends.get(end)
     if present_far is not None:
-        return f"the cable of {_text(end)} leads to {_text(present_far)}, not to {_text(far)}"
+        return f"the cable of {_end_text(end)} leads to {_end_text(present_far)}, not to {_end_text(far)}"
     node, interface = end
     kind = labs.definition(node)["kind"]
     has_open_cable = end in labs.far_ends
     if labs.is_new(end) or has_open_cable or kind in labs.takes_ports:
         return ""
     ports = f"a {kind} gets its ports when it starts, those of its intent's reserve"
-    return f"{node} has no port {interface} for {_text(far)}: {ports}"
+    return f"{node} has no port {interface} for {_end_text(far)}: {ports}"
 
 
-def _text(end: End) -> str:
+def _end_text(end: End) -> str:
+    """Return an end as ``node:interface``."""
     return ":".join(end)
 
 
-def _external(labs: _Comparison, end: End) -> End:
-    """Return an end under the second lab's name of its node: the container's."""
+def _external_end(labs: _Comparison, end: End) -> End:
+    """Return an end with the name of its node in the second lab, which is that of the container."""
     node, interface = end
     return container_name(labs.lab, node, labs.definition(node)), interface
 
 
-def _open(labs: _Comparison, end: End) -> dict[str, Any]:
+def _open_link(labs: _Comparison, end: End) -> dict[str, Any]:
     """Return an open cable of an end as a link of the second lab."""
-    container, _ = _external(labs, end)
+    container, _ = _external_end(labs, end)
     return open_link(labs.lab, end, container)
 
 
 def _document(
     labs: _Comparison, base: dict[str, Any], added: tuple[str, ...], links: list[dict[str, Any]]
 ) -> dict[str, Any]:
-    """Return the second Containerlab lab: the added nodes, the links, and as external the running nodes at these."""
+    """Return the second Containerlab lab: the added nodes, the links, and the running nodes at them as external."""
     nodes: dict[str, Any] = {}
     for name in added:
         definition = labs.intended.nodes[name]
@@ -199,15 +200,15 @@ def _document(
 
 
 def _with_host_name(name: str, definition: Node) -> dict[str, Any]:
-    """Return a node with its host name, which would be the container's otherwise."""
+    """Return the definition of a node that sets its own host name instead of the container's name."""
     # A switch takes its host name from its configuration.
     if definition["kind"] != HOST_KIND:
         return dict(definition)
     return {**definition, "exec": [f"hostname {name}", *definition.get("exec", ())]}
 
 
-def _grown(labs: _Comparison) -> LabTopology:
-    """Return the lab with the addition: running nodes and cables stay as they are."""
+def _grown_topology(labs: _Comparison) -> LabTopology:
+    """Return the lab with the addition; running nodes and their cables stay as they are."""
     intended_far_ends = labs.intended.far_ends
     cables = []
     used_ends: set[End | None] = set()
@@ -223,7 +224,7 @@ def _grown(labs: _Comparison) -> LabTopology:
 
 
 def _is_added(labs: _Comparison, cable: LabCable, used_ends: Collection[End | None]) -> bool:
-    """Tell whether an intended cable is new, ``used_ends`` being those of the cables that stay."""
+    """Tell whether an intended cable is added; ``used_ends`` are the ends of the cables that stay."""
     if cable.near in used_ends:
         return False
     if cable.far is None:

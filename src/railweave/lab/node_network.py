@@ -113,7 +113,10 @@ def _ipv6_commands(fabric: Fabric, link: Link, port: HostPort, table: int) -> It
 
 
 def _rail_blocks(fabric: Fabric, blocks: Mapping[str, Block], leaf: Switch, port: HostPort) -> Iterator[Block]:
-    """Yield the blocks of addresses, given by leaf, of the leaves on the port's plane and the rail of ``leaf``."""
+    """Yield those of ``blocks`` whose leaves are on the plane of ``port`` and on the rail of ``leaf``.
+
+    ``blocks`` has the block of addresses of each leaf.
+    """
     for name, block in blocks.items():
         block_leaf = fabric.switch_of[name]
         if block_leaf.plane == port.plane and block_leaf.rail == leaf.rail:

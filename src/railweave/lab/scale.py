@@ -18,8 +18,11 @@ from railweave.intent.model import Intent, Nodes
 
 
 def whole_reserve(intent: Intent, today: Fabric, catalog: Catalog) -> Fabric:
-    """Return the fabric with every leaf, spine and node of the reserve, or as much of it as moves no cable."""
-    # The numbers of spines to try: those of the reserve; those of all pods, if each has as many as today's; today's.
+    """Return the fabric with every leaf, spine and node of the reserve, or as much of it as moves no cable.
+
+    If even the number of spines of the intent would move a cable, the fabric of today is returned.
+    """
+    # The numbers of spines to try: those of the reserve, those of all pods if each has as many as today's, today's.
     spine_counts = [intent.topology.spine.count]
     if len(today.tiers) > 1:
         spine_tier = today.tiers[1]
@@ -98,6 +101,7 @@ def _leaves_of_stripe(fabric: Fabric) -> int:
 
 
 def _cables(fabric: Fabric) -> set[tuple[str, str, str, str, int]]:
+    """Return the cables of a fabric: the node and port at both ends, and the address of the link."""
     return {_cable(fabric, link) for link in fabric.links}
 
 
@@ -126,7 +130,10 @@ _ROLES = ("leaf", "spine", "super_spine")
 
 @dataclass(frozen=True, slots=True)
 class ScaledIntent:
-    """The small intent as keys of an intent file, and the mapping: rows of what, in the intent, in the lab."""
+    """The small intent as keys of an intent file, and the mapping to the original.
+
+    A row of the mapping has a property, its value in the intent, and its value in the lab.
+    """
 
     keys: dict[str, Any]
     mapping: tuple[tuple[str, str, str], ...]
@@ -138,7 +145,10 @@ def needs_scaling(fabric: Fabric, reserve: Fabric) -> bool:
 
 
 def fitting_reserve(fabric: Fabric, reserve: Fabric) -> str:
-    """Return the ``reserve`` key with which the intent needs no scaling; empty if it needs none, or always does."""
+    """Return the ``reserve`` key with which the intent would need no scaling.
+
+    Empty if it needs none as it is, or if it always does.
+    """
     always_needs_scaling = not _is_virtual(fabric) or _node_count(fabric) > MOST_NODES
     if always_needs_scaling or not needs_scaling(fabric, reserve):
         return ""
@@ -172,13 +182,13 @@ class _Counts(NamedTuple):
 
 def _counts(intent: Intent, fabric: Fabric) -> _Counts:
     """Return the counts of a small fabric, with one stripe and spine in reserve if a lab has room for them."""
-    per_nic = intent.topology.leaves_per_nic
+    leaves_per_nic = intent.topology.leaves_per_nic
     if intent.topology.shape.has_rails:
-        leaves_of_stripe = fabric.rails * per_nic
+        leaves_of_stripe = fabric.rails * leaves_per_nic
         stripes = fabric.sizing.stripes
     else:
-        leaves_of_stripe = per_nic
-        stripes = fabric.lowest.count // per_nic
+        leaves_of_stripe = leaves_per_nic
+        stripes = fabric.lowest.count // leaves_per_nic
     # Two stripes are enough for traffic to pass the spines.
     stripes = min(2, max(1, stripes))
     networks = fabric.rails if fabric.rail_only else 1
@@ -211,22 +221,22 @@ def attempts(intent: Intent, fabric: Fabric, catalog: Catalog) -> Iterator[Scale
     kept_keys = [key for key, value in addressing.items() if key not in _SIZED_POOLS or value == NO_POOL]
     default_pools = {key: addressing[key] for key in kept_keys}
     mapping = []
-    for row in small.mapping:
-        if row[0] == _AS_WRITTEN:
-            mapping.append((_AS_WRITTEN, "as written", "default pools"))
+    for subject, in_intent, in_lab in small.mapping:
+        if subject == _AS_WRITTEN:
+            mapping.append((subject, in_intent, "default pools"))
         else:
-            mapping.append(row)
+            mapping.append((subject, in_intent, in_lab))
     yield ScaledIntent({**small.keys, "addressing": default_pools}, tuple(mapping))
 
 
 def scaled(intent: Intent, fabric: Fabric, catalog: Catalog, *, grows: bool = True) -> ScaledIntent:
-    """Return the small intent of the same shape; unless it ``grows``, it has no more in reserve than its switches."""
+    """Return the small intent of the same shape. Unless it ``grows``, its reserve has no further leaves or spines."""
     topology = intent.topology
-    per_nic = topology.leaves_per_nic
+    leaves_per_nic = topology.leaves_per_nic
     counts = _counts(intent, fabric)
     if not grows:
         counts = counts._replace(reserve_stripes=counts.stripes, reserve_spines=counts.spines)
-    nics = _nics(fabric.rails, topology.planes * per_nic, catalog)
+    nics = _nics(fabric.rails, topology.planes * leaves_per_nic, catalog)
     entries = _entries(intent.nodes[: counts.stripes], counts.stripes, fabric.rails, nics)
     reserve = {
         "leaves": counts.reserve_stripes * counts.leaves_of_stripe,
@@ -249,8 +259,8 @@ def scaled(intent: Intent, fabric: Fabric, catalog: Catalog, *, grows: bool = Tr
         },
         **_policies(intent.policies),
     }
-    if per_nic > 1:
-        keys["topology"] |= {"leaves_per_nic": per_nic}
+    if leaves_per_nic > 1:
+        keys["topology"] |= {"leaves_per_nic": leaves_per_nic}
         keys["addressing"] |= {"nics": str(intent.policies.addressing.nics)}
     if fabric.rail_only:
         keys["topology"] |= {"tiers": len(fabric.tiers)}
@@ -261,7 +271,7 @@ def scaled(intent: Intent, fabric: Fabric, catalog: Catalog, *, grows: bool = Tr
 
 
 def _containers(counts: _Counts, planes: int) -> int:
-    """Return the containers of a lab with the whole reserve."""
+    """Return the number of containers of a lab with the whole reserve."""
     leaves = counts.reserve_stripes * counts.leaves_of_stripe
     spines = counts.reserve_spines * counts.networks
     return (leaves + spines) * planes + counts.reserve_stripes * _STRIPE_NODES
@@ -315,6 +325,7 @@ def _tier(count: int) -> dict[str, Any]:
 
 
 def _policies(policies: Policies) -> dict[str, Any]:
+    """Return the keys for addressing, BGP, traffic classes, MTU and overrides of roles, which stay as they are."""
     bgp: dict[str, Any] = {"keepalive": policies.bgp.keepalive_s, "hold": policies.bgp.hold_s}
     if policies.bgp.bfd:
         bgp["bfd"] = True
@@ -332,6 +343,7 @@ def _policies(policies: Policies) -> dict[str, Any]:
 
 
 def _addressing(addressing: Addressing) -> dict[str, Any]:
+    """Return the value of the ``addressing`` key."""
     keys: dict[str, Any] = {
         "underlay": "unnumbered" if addressing.unnumbered else "numbered",
         "loopbacks": str(addressing.loopbacks),
@@ -349,6 +361,7 @@ def _addressing(addressing: Addressing) -> dict[str, Any]:
 
 
 def _traffic_class(traffic: TrafficClass) -> dict[str, Any]:
+    """Return an entry of the ``traffic_classes`` key."""
     keys: dict[str, Any] = {
         "name": traffic.name,
         "role": traffic.role.value,
@@ -373,7 +386,7 @@ def _plain(value: Any) -> Any:
 
 
 def _mapping(intent: Intent, fabric: Fabric, keys: dict[str, Any]) -> tuple[tuple[str, str, str], ...]:
-    """Return what the intent has and what the small intent with these keys has of it, row by row."""
+    """Return the rows of ``ScaledIntent.mapping`` for the small intent with these keys."""
     topology = keys["topology"]
     planes = intent.topology.planes
     models = " and ".join(sorted({switch.panel.model for switch in fabric.switches}))

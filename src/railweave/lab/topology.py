@@ -46,10 +46,11 @@ ConfigDb = Mapping[str, Mapping[str, Mapping[str, Any]]]
 
 @dataclass(frozen=True, slots=True)
 class NodeImage:
-    """The image of a lab's switches, and how commands get there. ``ours``: the node image that comes with railweave.
+    """The image of a lab's switches, and how commands get there.
 
-    ``frr``: the version in whose format our image prints its running configuration, "" for its own. ``mac``: the MAC
-    address in a virtual machine's start-up configuration, "" for none.
+    ``ours`` tells that it is the node image that comes with railweave. ``frr`` is the version in whose format our image
+    prints its running configuration, empty for its own. ``mac`` is the MAC address in a virtual machine's start-up
+    configuration, empty for none.
     """
 
     name: str
@@ -61,7 +62,7 @@ class NodeImage:
 
     @property
     def has_ssh(self) -> bool:
-        """Tell whether it runs an SSH server whose port can be published."""
+        """Tell whether the switches run an SSH server whose port can be published."""
         return self.ours or self.transport == SSH
 
     @property
@@ -79,7 +80,10 @@ class NodeImage:
 
 @dataclass(frozen=True, slots=True)
 class LabSwitch:
-    """A switch of the lab: ``claimed`` is False where only the reserve holds it; ``ssh_port`` is on 127.0.0.1."""
+    """A switch of the lab.
+
+    ``claimed`` is False if it is only part of the reserve. ``ssh_port`` is the port of its SSH server on 127.0.0.1.
+    """
 
     switch: Switch
     boot: ConfigDb
@@ -111,18 +115,24 @@ class Lab:
 
 
 def ssh_ports(fabric: Fabric) -> dict[str, int]:
-    """Return the port on 127.0.0.1 of every switch's SSH: the same for the same fabric, others for other names."""
-    first = _FIRST_SSH_PORT + SSH_PORTS_OF_A_LAB * (_digest(fabric.name) % _LABS)
-    return {switch.name: first + place for place, switch in enumerate(fabric.switches)}
+    """Return the port of every switch's SSH server on 127.0.0.1.
+
+    They are the same for the same fabric, and mostly different ones for fabrics with other names.
+    """
+    first_port = _FIRST_SSH_PORT + SSH_PORTS_OF_A_LAB * (_digest(fabric.name) % _LABS)
+    return {switch.name: port for port, switch in enumerate(fabric.switches, first_port)}
 
 
 def with_kept_ports(lab: Lab, running: LabTopology) -> Lab:
-    """Return the lab with the SSH ports of its running switches; a new switch whose port is taken gets a free one."""
+    """Return the lab with the SSH ports that its running switches have.
+
+    A new switch whose port is taken by a running one gets a free port.
+    """
     running_ports = {name: _published_port(node) for name, node in running.nodes.items() if node.get("ports")}
     planned_ports = ssh_ports(lab.laid_out)
-    first = min(planned_ports.values())
+    first_port = min(planned_ports.values())
     taken_ports = {*running_ports.values(), *planned_ports.values()}
-    free_ports = (port for port in range(first, first + SSH_PORTS_OF_A_LAB) if port not in taken_ports)
+    free_ports = (port for port in range(first_port, first_port + SSH_PORTS_OF_A_LAB) if port not in taken_ports)
     switches = []
     for lab_switch in lab.switches:
         name = lab_switch.switch.name
@@ -137,7 +147,7 @@ def with_kept_ports(lab: Lab, running: LabTopology) -> Lab:
 
 
 def _published_port(node: Node) -> int:
-    """Return the port on the host in ``127.0.0.1:PORT:22``."""
+    """Return the port on the host at which a node's SSH server is published: ``127.0.0.1:PORT:22``."""
     _, port, _ = node["ports"][0].split(":")
     return int(port)
 
@@ -151,7 +161,7 @@ def management_subnet(name: str) -> str:
 
 
 def lab_diagnostics(fabric: Fabric) -> tuple[Diagnostic, ...]:
-    """Return why a fabric cannot be a lab as it is."""
+    """Return an error that says why a fabric cannot be a lab as it is; empty if it can."""
     panels = [switch.panel for switch in fabric.switches]
     models = sorted({panel.model for panel in panels if panel.model != "sonic-vs"})
     if models:
@@ -183,7 +193,7 @@ def document_head(name: str) -> dict[str, Any]:
 
 
 def lab_topology(lab: Lab) -> LabTopology:
-    """Return the nodes that are started, and their cables: open where only the reserve has the far end."""
+    """Return the nodes that are started, and their cables, which are open if only the reserve has the far end."""
     fabric = lab.fabric
     tiers = len(fabric.tiers)
     nodes: dict[str, Node] = {}
@@ -220,6 +230,7 @@ def cable_interface(port: SwitchPort) -> str:
 
 
 def _node_facts(lab_switch: LabSwitch, image: NodeImage) -> dict[str, Any]:
+    """Return the content of ``NODE_FACTS``."""
     panel = lab_switch.switch.panel
     facts: dict[str, Any] = {
         "serial": lab_switch.serial,
@@ -233,11 +244,12 @@ def _node_facts(lab_switch: LabSwitch, image: NodeImage) -> dict[str, Any]:
 
 
 def _graph_labels(icon: str, level: int) -> dict[str, str]:
-    # Labels of clab-io-draw, by which `containerlab graph --drawio` places a node; level 1 is the topmost.
+    """Return the labels by which `containerlab graph --drawio` places a node (clab-io-draw); level 1 is the topmost."""
     return {"graph-icon": icon, "graph-level": str(level)}
 
 
 def _switch_node(lab_switch: LabSwitch, image: NodeImage, tiers: int) -> dict[str, Any]:
+    """Return a switch as a node of Containerlab's topology; ``tiers`` is the number of tiers of the fabric."""
     folder = f"nodes/{lab_switch.switch.name}"
     tier = lab_switch.switch.tier
     state = "claimed" if lab_switch.claimed else "reserve"
@@ -264,6 +276,7 @@ def _switch_node(lab_switch: LabSwitch, image: NodeImage, tiers: int) -> dict[st
 
 
 def _host_node(host: Host, image: str, tiers: int) -> dict[str, Any]:
+    """Return a GPU node as a node of Containerlab's topology; ``tiers`` is the number of tiers of the fabric."""
     return {
         "kind": HOST_KIND,
         "image": image,
@@ -288,7 +301,10 @@ def _joining_command(fabric: Fabric, host: Host) -> str:
 
 
 def _cable(lab: Lab, link: Link, nodes: Mapping[str, Node]) -> LabCable | None:
-    """Return the cable of a link between two started nodes, or an open one at the only started switch; else None."""
+    """Return the cable of a link: a whole one between two started nodes, or an open one at a started switch.
+
+    ``nodes`` are the started nodes. None if neither end, or only a GPU node, is started.
+    """
     fabric = lab.laid_out
     upper_interface = cable_interface(fabric.switch_of[link.upper].panel.ports[link.upper_port])
     upper: End = (link.upper, upper_interface)
