@@ -51,7 +51,7 @@ _SYSCTLS = {
 
 
 def main() -> None:
-    """Boot once, then follow until the container ends."""
+    """Boot the switch unless it was booted before, then keep it up to date until the container ends."""
     for name, value in _SYSCTLS.items():
         set_sysctl(name, value)
     wait_for_redis()
@@ -61,7 +61,7 @@ def main() -> None:
 
 
 def wait_for_redis() -> None:
-    """Return when Redis answers."""
+    """Wait until Redis answers; exit if it does not start within about 10 s."""
     for _ in range(200):
         try:
             Redis(CONFIG_DB)
@@ -72,7 +72,7 @@ def wait_for_redis() -> None:
 
 
 def boot() -> None:
-    """Make the ports, load the startup configuration and start routing and SSH."""
+    """Create the ports, load the startup configuration, and start routing and SSH."""
     ip("route del default", force=True)
     node = json.loads(NODE_FILE.read_bytes())
     ip(*kernel.port_commands(node["ports"], interfaces()))
@@ -90,7 +90,10 @@ def boot() -> None:
 
 
 def prepare_login() -> None:
-    """Put the lab's public key, if it has one, where sshd takes it: it insists on owner and mode."""
+    """Install the lab's public key for sshd, if the lab has one.
+
+    It is a copy, because sshd insists on the owner and the mode of the file.
+    """
     if not _LOGIN.exists():
         return
     keys = Path("/etc/ssh/authorized_keys")
@@ -99,7 +102,10 @@ def prepare_login() -> None:
 
 
 def ip(*commands: str, force: bool = False) -> None:
-    """Run ``ip`` commands in one process; one that fails does not stop the others."""
+    """Run ``ip`` commands in one process; one that fails does not stop the others.
+
+    The failure is printed, unless ``force`` says that it is expected.
+    """
     if not commands:
         return
     done = subprocess.run(
@@ -110,7 +116,7 @@ def ip(*commands: str, force: bool = False) -> None:
 
 
 def set_sysctl(name: str, value: str) -> None:
-    """Write a kernel setting; one that this kernel lacks is passed over."""
+    """Write a kernel setting; a setting that this kernel lacks is skipped."""
     path = Path("/proc/sys") / name.replace(".", "/")
     if path.exists() and path.read_text().strip() != value:
         path.write_text(value)
@@ -178,7 +184,7 @@ class Follower:
         self.queue_counters: dict[str, kernel_counters.NftCounter] = {}
 
     def run(self) -> None:
-        """Follow for ever."""
+        """Handle events as they come, and do the other work in every tick, for ever."""
         self.follow()
         self.look()
         tick_at = time.monotonic()
@@ -204,13 +210,13 @@ class Follower:
                 tick_at = time.monotonic() + tick_s
 
     def look(self) -> None:
-        """Read the interfaces after they changed."""
+        """Read the kernel's interfaces after a change."""
         self.present = interfaces()
         self.interfaces_changed = True
         self.interfaces_read_at = time.monotonic()
 
     def enabled(self) -> bool:
-        """Tell whether any port is to be up."""
+        """Tell whether any port is configured to be up."""
         return any(row.get("admin_status") == "up" for row in state.ports_by_name(self.rows).values())
 
     def drain(self) -> None:
@@ -219,7 +225,7 @@ class Follower:
             self.events.read()
 
     def follow(self) -> None:
-        """Apply CONFIG_DB as it is now."""
+        """Read CONFIG_DB and apply it, unless it is empty."""
         self.rows = self.config.rows()
         if self.rows:
             apply(self.rows)
@@ -240,8 +246,8 @@ class Follower:
         if now - self.queues_read_at >= _QUEUES_AGAIN_S:
             self.queues_read_at = now
             self.drops = kernel_counters.root_drops(kernel_counters.read(["tc", "-j", "-s", "qdisc", "show"]))
-            listed = kernel_counters.read(["nft", "-j", "list", "counters"])
-            self.queue_counters = kernel_counters.named_counters(listed)
+            counters_text = kernel_counters.read(["nft", "-j", "list", "counters"])
+            self.queue_counters = kernel_counters.named_counters(counters_text)
         rows = state.counter_rows(self.rows, state.counters(_COUNTERS.read_text()))
         self.put(COUNTERS_DB, kernel_counters.with_kernel_counters(rows, self.drops, self.queue_counters))
 
@@ -276,7 +282,7 @@ class Follower:
         self.written[number] = rows
 
     def lldp(self) -> None:
-        """Set the names that lldpd announces, and read the neighbors when lldpd may not have reported some."""
+        """Set the names that lldpd announces, and read the neighbors if lldpd may not have reported some of them."""
         if not self.rows:
             return
         name = self.rows.get("DEVICE_METADATA|localhost", {}).get("hostname", "sonic")
@@ -284,17 +290,18 @@ class Follower:
             self.lldp_name = name
         now = time.monotonic()
         # lldpd forgets the name of a port whose interface is new.
-        is_due = now - self.interfaces_read_at < _LLDP_FOLLOWS_S or now - self.ports_named_at > _LLDP_ANYWAY_S
-        if is_due and lldp.name_ports(self.rows):
+        are_names_due = now - self.interfaces_read_at < _LLDP_FOLLOWS_S or now - self.ports_named_at > _LLDP_ANYWAY_S
+        if are_names_due and lldp.name_ports(self.rows):
             self.ports_named_at = now
         if self.neighbor_news is None:
             self.neighbor_news = NeighborNews()
             self.news_since = now
-        if now - self.news_since < _LLDP_STARTS_S or now - self.neighbors_read_at > _LLDP_ANYWAY_S:
+        are_neighbors_due = now - self.news_since < _LLDP_STARTS_S or now - self.neighbors_read_at > _LLDP_ANYWAY_S
+        if are_neighbors_due:
             self.ask_neighbors()
 
     def listen(self) -> None:
-        """Read the neighbors after lldpd reported a change, or ended."""
+        """Read the neighbors after lldpd reported a change, or ended; then the next tick listens to it again."""
         if self.neighbor_news is not None and not self.neighbor_news.drain(_SETTLE_S):
             self.neighbor_news = None
         self.ask_neighbors()

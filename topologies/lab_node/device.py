@@ -36,7 +36,8 @@ class RealLocks(Locks):
     """Lock files of this machine."""
 
     def take(self, path: str) -> Holder | None:
-        """Return a holder, or None where another process has the lock."""
+        """Return a holder, or None if another process has the lock."""
+        # The handle stays open as long as the process: the lock ends with it.
         handle = os.open(path, os.O_CREAT | os.O_RDWR, 0o644)
         try:
             fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -46,7 +47,7 @@ class RealLocks(Locks):
         return super().take(path)
 
     def release(self, holder: Holder) -> None:
-        """Give the lock back; the kernel takes it from the process when it ends."""
+        """Forget the holder; the kernel releases the lock when the process ends."""
         super().release(holder)
 
 
@@ -64,7 +65,7 @@ class RealFrr(Frr):
         self.running = False
 
     def rename(self, hostname: str) -> None:
-        """FRR reads the host's name itself."""
+        """Do nothing: FRR reads the host's name itself."""
 
     def show(self, daemon: str = "") -> str:
         """Return the text of ``show running-config``."""
@@ -75,12 +76,13 @@ class Databases(dict[int, dict[str, Hash]]):
     """The databases beside CONFIG_DB, each read when it is first asked for."""
 
     def __init__(self) -> None:
-        """Nothing is read yet."""
+        """Begin without any database."""
         super().__init__()
+        # The rows as they were read, by database.
         self.read: dict[int, dict[str, Hash]] = {}
 
     def get(self, number: int, default: Any = None) -> Any:
-        """Return the rows of a database."""
+        """Return the rows of a database, read from Redis the first time; ``default`` is never needed."""
         if number not in self:
             self[number] = Redis(number).rows()
             self.read[number] = {key: dict(row) for key, row in self[number].items()}
@@ -109,7 +111,11 @@ class NodeDevice(Device):
         self.on_services = on_services
         booted = BOOTED_FILE.stat().st_mtime if BOOTED_FILE.exists() else time.time()
         self.times.booted = booted
-        self.times.swss_up = self.times.management_up = self.times.frr_up = booted - SWSS_READY_S
+        # All services are ready from the boot on.
+        ready_at_boot = booted - SWSS_READY_S
+        self.times.swss_up = ready_at_boot
+        self.times.management_up = ready_at_boot
+        self.times.frr_up = ready_at_boot
         self.redis = Redis(CONFIG_DB)
         self.read_config()
 
@@ -141,14 +147,14 @@ class NodeDevice(Device):
         )
 
     def read_config(self) -> None:
-        """Take the rows as they are in Redis now."""
+        """Read the rows of CONFIG_DB as they are now."""
         self.before = self.redis.rows()
         self.db = ConfigDb(self.before)
         self.initialized = self.redis.call("GET", "CONFIG_DB_INITIALIZED") == "1"
         self.was_initialized = self.initialized
 
     def flush(self) -> None:
-        """Write the changes since the rows were read."""
+        """Write the changes of all databases since their rows were read."""
         self.redis.write(self.before, self.db.rows)
         self.before = {key: dict(row) for key, row in self.db.rows.items()}
         if self.initialized != self.was_initialized:
@@ -186,11 +192,11 @@ class NodeDevice(Device):
         return frr.answers()
 
     def react(self) -> None:
-        """The daemons that watch CONFIG_DB run on their own."""
+        """Do nothing: the daemons that watch CONFIG_DB run by themselves."""
 
 
 def wait_for_addresses(rows: kernel.Rows) -> None:
-    """Wait until the daemon has set the addresses of the rows in the kernel, for 10 s at most."""
+    """Wait until the daemon has set the addresses of the rows in the kernel, at most ``_ADDRESSES_S``."""
     # zebra loses the address of an interface that is created while it reads them (FRR 8.4, seen under load).
     deadline_s = time.monotonic() + _ADDRESSES_S
     while not kernel.has_addresses(rows, interfaces()) and time.monotonic() < deadline_s:

@@ -43,14 +43,14 @@ def start(text: str) -> None:
     _wait(lambda: _listens(_ZEBRA_SOCKET), zebra)
     supervisor.start(*others)
     _wait(lambda: _all_listen(awaited) and _connected(awaited), ", ".join(awaited))
-    boot = _SOCKETS / "boot.conf"
-    boot.write_text(text)
-    _vtysh("-f", str(boot))
-    boot.unlink()
+    boot_file = _SOCKETS / "boot.conf"
+    boot_file.write_text(text)
+    _vtysh("-f", str(boot_file))
+    boot_file.unlink()
 
 
 def _wait(is_up: Callable[[], bool], what: str) -> None:
-    """Wait until ``is_up``; report that ``what`` did not start once that takes too long."""
+    """Wait until ``is_up`` returns true; after ``_STARTS_S`` report that ``what`` did not start, and go on."""
     deadline_s = time.monotonic() + _STARTS_S
     while not is_up():
         if time.monotonic() > deadline_s:
@@ -75,6 +75,7 @@ def answers() -> bool:
 
 
 def _all_listen(names: Iterable[str]) -> bool:
+    """Tell whether these daemons listen where vtysh asks them."""
     return all(_listens(f"{name}.vty") for name in names)
 
 
@@ -88,6 +89,7 @@ def _connected(names: Iterable[str]) -> bool:
 
 
 def _listens(name: str) -> bool:
+    """Tell whether a daemon listens on the socket ``name``."""
     with socket.socket(socket.AF_UNIX) as probe:
         try:
             probe.connect(str(_SOCKETS / name))
@@ -97,7 +99,7 @@ def _listens(name: str) -> bool:
 
 
 def vtysh(*commands: str) -> subprocess.CompletedProcess[str]:
-    """Run commands of vtysh."""
+    """Run commands in vtysh and return how it ended."""
     words: list[str] = []
     for command in commands:
         words += ["-c", command]
@@ -105,5 +107,6 @@ def vtysh(*commands: str) -> subprocess.CompletedProcess[str]:
 
 
 def _vtysh(*words: str) -> subprocess.CompletedProcess[str]:
+    """Run vtysh as root with these arguments."""
     prefix = () if os.geteuid() == 0 else ("sudo", "-n")
     return subprocess.run([*prefix, "vtysh", *words], capture_output=True, text=True, check=False)

@@ -37,7 +37,7 @@ def port_commands(ports: Mapping[str, str], present: Sequence[Interface]) -> lis
 
 
 def changes(rows: Rows, present: Sequence[Interface]) -> list[str]:
-    """Return the commands that apply the ports, loopbacks and addresses of CONFIG_DB."""
+    """Return the commands that apply the ports, loopbacks and addresses of CONFIG_DB to the interfaces ``present``."""
     interface_of = {interface["ifname"]: interface for interface in present}
     addresses_of = wanted_addresses(rows)
     commands: list[str] = []
@@ -52,14 +52,14 @@ def changes(rows: Rows, present: Sequence[Interface]) -> list[str]:
     for key, row in rows.items():
         table, _, name = key.partition("|")
         if table == "PORT" and name in interface_of:
-            commands += _port(interface_of[name], row)
+            commands += _port_changes(interface_of[name], row)
     for name, addresses in addresses_of.items():
         commands += _added_addresses(name, interface_of.get(name), addresses)
     return commands
 
 
 def _added_addresses(name: str, interface: Interface | None, wanted: Sequence[str]) -> Iterator[str]:
-    """Yield the commands that add the missing addresses of an interface; ``interface`` is None if it does not exist."""
+    """Yield a command for each missing address of an interface; ``interface`` is None if it does not exist yet."""
     present: list[str] = []
     if interface is not None:
         present = _addresses(interface)
@@ -95,8 +95,8 @@ def routed_ports(rows: Rows) -> list[str]:
     return sorted({key.split("|")[1] for key in rows if key.startswith("INTERFACE|")})
 
 
-def _port(interface: Interface, row: Mapping[str, str]) -> Iterator[str]:
-    """Yield the commands that set the MTU and the state of a port by its row."""
+def _port_changes(interface: Interface, row: Mapping[str, str]) -> Iterator[str]:
+    """Yield the commands that set the MTU and the state of a port as in its row of CONFIG_DB."""
     name = interface["ifname"]
     mtu = row.get("mtu", _DEFAULT_MTU)
     if str(interface["mtu"]) != mtu:
@@ -110,13 +110,14 @@ def _port(interface: Interface, row: Mapping[str, str]) -> Iterator[str]:
 
 
 def _removed_addresses(name: str, interface: Interface, wanted: Sequence[str]) -> Iterator[str]:
-    """Yield the commands that remove the addresses of an interface that are not wanted."""
+    """Yield a command for each address of an interface that is not wanted."""
     for address in _addresses(interface):
         if address not in wanted:
             yield f"addr del {address} dev {name}"
 
 
 def _addresses(interface: Interface) -> list[str]:
+    """Return the configured addresses of an interface with their prefix lengths."""
     # Link-local addresses are the kernel's own.
     addresses = [address for address in interface["addr_info"] if address["scope"] == "global"]
     return [f"{address['local']}/{address['prefixlen']}" for address in addresses]

@@ -36,7 +36,7 @@ class NftCounter(NamedTuple):
 
 
 def carrier_changes(ports: Mapping[str, object]) -> dict[str, int]:
-    """Return how often the carrier of each port came or went: the kernel counts both, as orchagent does."""
+    """Return by port how often its carrier came or went: the kernel counts both, as orchagent does."""
     changes = {}
     for port in ports:
         path = _INTERFACES / port / "carrier_changes"
@@ -112,7 +112,7 @@ def _queue_rows(
 
 
 def read(command: list[str]) -> str:
-    """Return the output of a command; empty if the kernel lacks what it asks for."""
+    """Return the output of a command; empty if it fails, as when the kernel lacks what it asks for."""
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     if done.returncode:
         return ""

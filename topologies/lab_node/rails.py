@@ -75,9 +75,9 @@ def _routes(name: str) -> tuple[RailRoute, ...]:
 
 
 def commands(name: str, before: Rail, now: Rail) -> list[list[str]]:
-    """Return the commands that restore what an interface had ``before`` it went down.
+    """Return the commands that restore what an interface had ``before`` it went down; empty if nothing is missing.
 
-    None where its addresses were removed before it went down.
+    Nothing is restored either if all addresses were removed while the interface stayed the same: somebody did that.
     """
     restoring = []
     if now.index != before.index:
@@ -94,6 +94,7 @@ def commands(name: str, before: Rail, now: Rail) -> list[list[str]]:
 
 
 def _add_address(name: str, address: str) -> list[str]:
+    """Return the command that adds an address to an interface."""
     words = ["ip", "addr", "add", address, "dev", name]
     if ":" in address:
         # Without duplicate address detection the address may be used at once.
@@ -108,7 +109,7 @@ class Watch:
         """Begin with the rails as they are."""
         self.rails = read_rails()
         self.down: set[str] = set()
-        # Since the last look.
+        # Interfaces that were removed, and those that lost an address, since the last look.
         self._removed: set[str] = set()
         self._without_address: set[str] = set()
 
@@ -134,17 +135,18 @@ class Watch:
         self._without_address.clear()
         self._removed.clear()
         for name, rail in read_rails().items():
-            if name in self.down and self._is_restored(name, rail):
+            if name in self.down and self._restore(name, rail):
                 self.down.discard(name)
+        # Read again, after the rails were restored.
         for name, rail in read_rails().items():
             if rail.is_up and name not in self.down:
                 self.rails[name] = rail
 
-    def _is_restored(self, name: str, rail: Rail) -> bool:
-        """Restore a rail that was down if it can be; return whether it has all it is to have."""
+    def _restore(self, name: str, rail: Rail) -> bool:
+        """Restore a rail that went down, if it can be restored now; return whether it has everything again."""
         before = self.rails.get(name)
         if before is None:
-            # There is nothing to restore: it will have what it has now.
+            # There is nothing to restore, and its state is noted once it is up.
             return rail.is_up
         is_new = rail.index != before.index
         if not rail.is_up and not is_new:
@@ -185,6 +187,7 @@ def succeeds(words: Sequence[str]) -> bool:
 
 
 def _run(*words: str) -> str:
+    """Return the output of a command; raises CalledProcessError if it fails."""
     return subprocess.run(words, check=True, capture_output=True, text=True).stdout
 
 

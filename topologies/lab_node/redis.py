@@ -62,7 +62,7 @@ class Redis:
         return rest
 
     def rows(self, pattern: str = "*") -> dict[str, dict[str, str]]:
-        """Return all hashes whose key matches."""
+        """Return all hashes whose key matches a pattern."""
         keys = sorted(self.call("KEYS", pattern))
         kinds = self.pipeline([("TYPE", key) for key in keys])
         hashes = [key for key, kind in zip(keys, kinds, strict=True) if kind == "hash"]
@@ -82,7 +82,10 @@ class Redis:
 
 
 def difference(old: Mapping[str, Mapping[str, str]], new: Mapping[str, Mapping[str, str]]) -> list[tuple[str, ...]]:
-    """Return the commands that turn rows ``old`` into ``new``, field by field, so that what others write survives."""
+    """Return the commands that turn the rows ``old`` into ``new``.
+
+    They change single fields, so that concurrent writes to other fields survive.
+    """
     commands: list[tuple[str, ...]] = [("DEL", key) for key in old if key not in new]
     for key, fields in new.items():
         before = old.get(key, {})

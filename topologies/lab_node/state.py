@@ -30,8 +30,8 @@ _UNCOUNTED = (
 
 
 def ports_by_name(config: Rows) -> dict[str, Mapping[str, str]]:
-    """Return the PORT rows by port."""
-    return {key[5:]: row for key, row in config.items() if key.startswith("PORT|")}
+    """Return the rows of CONFIG_DB's PORT table by port."""
+    return {key.removeprefix("PORT|"): row for key, row in config.items() if key.startswith("PORT|")}
 
 
 def port_rows(config: Rows, present: Sequence[Interface]) -> Table:
@@ -62,7 +62,7 @@ def link_rows(config: Rows) -> Table:
 
 
 def lldp_rows(answer: Mapping[str, Any]) -> Table:
-    """Return APPL_DB's LLDP_ENTRY_TABLE from ``lldpcli -f json0 show neighbors``."""
+    """Return APPL_DB's LLDP_ENTRY_TABLE from the output of ``lldpcli -f json0 show neighbors``."""
     rows: Table = {}
     # A port whose cable was moved has two neighbors until the old one expires. The later one in this order, which is
     # the younger, overwrites the other.
@@ -90,7 +90,7 @@ def lldp_rows(answer: Mapping[str, Any]) -> Table:
 
 
 def lldp_port_ids(answer: Mapping[str, Any]) -> dict[str, str]:
-    """Return the announced ID of each port, from ``lldpcli -f json0 show interfaces``."""
+    """Return the announced ID of each port from the output of ``lldpcli -f json0 show interfaces``."""
     ids = {}
     for interface in _lldp_interfaces(answer):
         ids[interface["name"]] = _value(interface.get("port", [{}])[0], "id")
@@ -98,6 +98,7 @@ def lldp_port_ids(answer: Mapping[str, Any]) -> dict[str, str]:
 
 
 def _lldp_interfaces(answer: Mapping[str, Any]) -> list[Any]:
+    """Return the entries of the interfaces in an answer of lldpcli."""
     # The format json0 has a list in each place, also for a single value.
     interfaces: list[Any] = []
     for lldp in answer.get("lldp", ()):
@@ -106,7 +107,7 @@ def _lldp_interfaces(answer: Mapping[str, Any]) -> list[Any]:
 
 
 def age_s(text: str) -> int:
-    """Return the seconds of lldpd's ``2 days, 01:02:03``."""
+    """Return the seconds of an age as lldpd prints it, ``2 days, 01:02:03``; 0 for another text."""
     parts = re.fullmatch(r"(\d+) days?, (\d+):(\d+):(\d+)", text)
     if parts is None:
         return 0
@@ -125,7 +126,7 @@ def counters(text: str) -> list[Interface]:
 
 
 def _stats(numbers: Sequence[str]) -> dict[str, dict[str, str]]:
-    """Return the counters of one line, by direction and name."""
+    """Return the counters of one line of ``/proc/net/dev`` by direction and name."""
     received = numbers[:8]
     sent = numbers[8:12]
     return {"rx": dict(zip(_RECEIVED, received, strict=True)), "tx": dict(zip(_SENT, sent, strict=True))}
@@ -133,7 +134,7 @@ def _stats(numbers: Sequence[str]) -> dict[str, dict[str, str]]:
 
 def counter_rows(config: Rows, present: Sequence[Interface]) -> Table:
     """Return COUNTERS_DB's rows from the counters of interfaces."""
-    oids = {name: f"oid:0x1{place + _FIRST_OID:012x}" for place, name in enumerate(ports_by_name(config))}
+    oids = {name: f"oid:0x1{index + _FIRST_OID:012x}" for index, name in enumerate(ports_by_name(config))}
     rows: Table = {"COUNTERS_PORT_NAME_MAP": dict(oids)}
     for interface in present:
         name = interface["ifname"]
@@ -148,5 +149,6 @@ def counter_rows(config: Rows, present: Sequence[Interface]) -> Table:
 
 
 def _value(part: Mapping[str, Any], name: str) -> str:
+    """Return the first value of a member in an answer of lldpcli, empty if it has none."""
     values = part.get(name) or [{}]
     return str(values[0].get("value", ""))
