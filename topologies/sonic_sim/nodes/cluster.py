@@ -26,7 +26,7 @@ _ON_A_NODE = ("/usr/bin/python3", "/usr/bin/sleep", "/usr/local")
 
 
 def why_not() -> str:
-    """Return why this machine cannot run nodes, empty where it can."""
+    """Return why this machine cannot run nodes, empty if it can."""
     if sys.platform != "linux" or os.geteuid() != 0:
         return "they are Linux namespaces, which only root can make"
     missing = [name for name in _NEEDED if shutil.which(name) is None]
@@ -53,9 +53,9 @@ class Cluster:
         self._boots = asyncio.Semaphore(_BOOTS_AT_ONCE)
 
     async def reconcile(self, hosts: Iterable[SimHost], listener: Callable[[str], NodeListener]) -> None:
-        """Start the nodes that do not run yet; ``listener`` returns the SSH server of each.
+        """Start the nodes of ``hosts`` that do not run yet; ``listener`` returns the SSH server of a node by its name.
 
-        Those that run take over changes of their ``hosts`` when they start again.
+        Nodes that run take over changes when they start again. If nodes cannot be started, ``problem`` says why.
         """
         new: list[SimHost] = []
         for host in hosts:
@@ -89,7 +89,7 @@ class Cluster:
             self.problem = f"not started: {', '.join(failures)}: {failure}"
 
     async def power(self, name: str, *, on: bool) -> None:
-        """Start or end a node. Raises SimulatorError."""
+        """Start or end a node, unless it is in that state already. Raises SimulatorError."""
         node = self.nodes.get(name)
         if node is None or bool(node.listener.pid) is on:
             return
@@ -113,7 +113,7 @@ class Cluster:
         await self.power(name, on=True)
 
     async def _answer_tool(self, request: ToolRequest, write: Write) -> int:
-        """Answer a tool of a node, and return its exit status."""
+        """Answer a tool of a node, and return the tool's exit status."""
         node = self.nodes[request.node]
         # Of ethtool only requests for counters come here (``programs/nic.py``).
         if request.argv[0] == "ethtool":
@@ -134,7 +134,7 @@ class Cluster:
             self._machines = None
 
     async def _start_machines(self) -> str:
-        """Start the process that boots nodes unless it runs; return why it cannot, empty where it runs."""
+        """Start the process that boots nodes, unless it runs; return why it does not start, empty for success."""
         if self._machines is not None:
             return ""
         pipe = asyncio.subprocess.PIPE
@@ -151,7 +151,7 @@ class Cluster:
         return f"this machine makes no namespaces: {first.get('error') or lines[-1:]}"
 
     async def _ask(self, request: dict[str, Any]) -> dict[str, Any]:
-        """Return the answer of the process that boots nodes. Raises SimulatorError."""
+        """Send a request to the process that boots nodes, and return its answer. Raises SimulatorError."""
         child = self._machines
         if child is None or child.stdin is None or child.stdout is None:
             raise SimulatorError("no node runs")

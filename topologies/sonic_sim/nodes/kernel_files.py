@@ -86,9 +86,10 @@ def kernel_links(nic: SimNic) -> dict[str, str]:
 
 
 def gid_files(nic: NodeNic) -> dict[str, str]:
-    """Return the table of GIDs of a NIC, by paths below the port of its RDMA device: each address as RoCE v1 and v2.
+    """Return the files of a NIC's GID table by their paths below the port of its RDMA device.
 
-    Linux, drivers/infiniband/core/roce_gid_mgmt.c: the link-local address comes first.
+    Each address has an entry for RoCE v1 and one for v2. The link-local address comes first (Linux,
+    drivers/infiniband/core/roce_gid_mgmt.c).
     """
     addresses = [ip_interface(text).ip for text in nic.addresses]
     files: dict[str, str] = {}

@@ -137,7 +137,7 @@ class Machines:
 
 
 def wait_for(talk: TextIO) -> None:
-    """Wait until a node has done its next step; raises OSError with what it could not do."""
+    """Wait until a node has done its next step; raises OSError with the reason if it could not."""
     answer = talk.readline().strip()
     if answer != "next":
         raise OSError(answer or "its first process ended")
@@ -157,7 +157,10 @@ def map_users(pid: int) -> None:
 
 
 def make_nics(nics: list[dict[str, Any]], pid: int, cables: Iterator[int]) -> None:
-    """Make the NICs of a node, each with the far end of its cable in this namespace; ``cables`` numbers these."""
+    """Make the NICs of the node with the first process ``pid``; the far ends of their cables are in this namespace.
+
+    ``cables`` yields the numbers of the cables. Raises OSError.
+    """
     lines = []
     for nic in nics:
         # Numbers are not used again: after a restart the kernel removes the earlier cable at some later time.
@@ -170,7 +173,7 @@ def make_nics(nics: list[dict[str, Any]], pid: int, cables: Iterator[int]) -> No
 
 
 def ip(lines: list[str]) -> None:
-    """Run commands of iproute2 in one process."""
+    """Run commands of iproute2 in one process; raises OSError if one of them fails."""
     done = subprocess.run(["ip", "-batch", "-"], input="\n".join(lines), text=True, capture_output=True, check=False)
     if done.returncode:
         raise OSError(f"ip: {done.stderr.strip()}")
@@ -282,7 +285,7 @@ def raise_loopback() -> None:
 
 
 def write_files(node: dict[str, Any]) -> None:
-    """Write what is on a node when it starts: its kernel's files, and programs; kept files are not written again."""
+    """Write the files and links that a node has when it starts: those of its kernel, and programs."""
     for path, text in node["files"].items():
         # A node whose users broke its disk starts without what has no place there.
         with contextlib.suppress(OSError):
@@ -294,7 +297,7 @@ def write_files(node: dict[str, Any]) -> None:
 
 
 def write_file(path: str, text: str) -> None:
-    """Write a file; below /etc only if there is none, as whoever works on the node may have changed it."""
+    """Write a file; below /etc only if there is none, because users of the node may have changed it."""
     os.makedirs(os.path.dirname(path), exist_ok=True)
     if os.path.lexists(path):
         if path.startswith("/etc/"):

@@ -39,7 +39,7 @@ _ATTRIBUTE = struct.Struct("=HH")
 
 @dataclass(slots=True)
 class Link:
-    """An interface; ``addresses`` with their lengths."""
+    """An interface; its ``addresses`` have their prefix lengths."""
 
     name: str
     up: bool
@@ -92,7 +92,7 @@ class NodeNetwork:
         return {link.name: link for link in links.values()}
 
     def has_changed(self) -> bool:
-        """Tell whether something has changed since the last call; reads all notices."""
+        """Read all notices; tell whether something has changed since the last call."""
         has_changed = False
         while True:
             try:

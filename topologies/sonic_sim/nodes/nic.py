@@ -64,25 +64,29 @@ class NodeNic:
                 self._take_ice(port)
 
     def _take_mlx5(self, port: Mapping[str, Any], read: ReadFile) -> None:
+        """Take over the settings of an NVIDIA NIC."""
         self.trusts_dscp = port.get("trust") == "dscp"
         self.priority_of = _numbers(port.get("dscp", {}))
         self.traffic_class = _number(read(f"/sys/class/infiniband/{self.rdma}/tc/1/traffic_class"))
         self.cnp_dscp = _number(read(f"/sys/class/net/{self.name}/ecn/roce_np/cnp_dscp")) or 0
 
     def _take_bnxt(self, port: Mapping[str, Any], read: ReadFile) -> None:
+        """Take over the settings of a Broadcom NIC."""
         self._take_app(port)
         self.cnp_dscp = _number(read(f"/sys/kernel/config/bnxt_re/{self.rdma}/ports/1/cc/cnp_dscp")) or 0
 
     def _take_ice(self, port: Mapping[str, Any]) -> None:
+        """Take over the settings of an Intel NIC."""
         self._take_app(port)
         self.cnp_dscp = _INTEL_CNP_DSCP
 
     def _take_app(self, port: Mapping[str, Any]) -> None:
-        """Take over DCB application entries: the NIC trusts DSCP as soon as one is mapped."""
+        """Take over DCB application entries. The NIC trusts DSCP as soon as one DSCP is mapped."""
         self.priority_of = _numbers(port.get("app", {}))
         self.trusts_dscp = bool(self.priority_of)
 
     def _take_ionic(self, state: Mapping[str, Any]) -> None:
+        """Take over the settings of an AMD NIC; its tool keeps them for the card, not for the interface."""
         card = state.get(f"card {self.spec.pci}", {})
         self.trusts_dscp = card.get("type") == "DSCP"
         self.priority_of = dict(zip(_DSCPS, card.get("dscp", ()), strict=False))
@@ -97,11 +101,12 @@ def _enabled(bits: Any) -> frozenset[int]:
 
 
 def _numbers(mapping: Mapping[str, Any]) -> dict[int, int]:
+    """Return a mapping of DSCPs to priorities as numbers; in JSON its keys are texts."""
     return {int(key): int(value) for key, value in mapping.items()}
 
 
 def _number(text: Any) -> int | None:
-    """Return the number in a file of the driver, decimal or hexadecimal; None where there is none."""
+    """Return the number in a file of the driver, decimal or hexadecimal; None if it has none."""
     try:
         return int(str(text).strip(), 0)
     except ValueError:

@@ -75,7 +75,7 @@ class Node:
         self._published.clear()
 
     def boot_request(self) -> dict[str, Any]:
-        """Return the request that boots it (`sonic_sim.nodes.machines`)."""
+        """Return the request that boots the node (`sonic_sim.nodes.machines`)."""
         files = _base_files(self.host)
         links = {"/etc/os-release": "../usr/lib/os-release"}
         factory = {}
@@ -101,7 +101,7 @@ class Node:
         }
 
     async def begin(self, pid: int) -> None:
-        """Follow the node that has just booted with the first process ``pid``. Raises OSError."""
+        """Begin to follow the node, which has just booted with the first process ``pid``. Raises OSError."""
         self.listener.pid = pid
         self._files = NodeFiles(pid)
         self._network = NodeNetwork(pid)
@@ -110,13 +110,16 @@ class Node:
         self._take_network()
 
     def has_boot_work(self) -> bool:
-        """Tell whether its disk has settings or units that a start applies."""
+        """Tell whether the node's disk has settings or units that are applied when it starts."""
         etc = self.disk / "etc"
         folders = (etc / "sysctl.d", etc / "systemd/system/multi-user.target.wants")
         return any(_has_entries(folder) for folder in folders)
 
     async def lose_power(self) -> int:
-        """Close all ways to it; return its first process, which the caller has to kill, 0 where it does not run."""
+        """Close the node's sessions and sockets, and reset its NICs.
+
+        Return the id of its first process, which the caller has to kill; 0 if the node does not run.
+        """
         pid = self.listener.pid
         self.listener.pid = 0
         await self.listener.close()
@@ -133,7 +136,7 @@ class Node:
         return pid
 
     def current_nics(self) -> tuple[NodeNic, ...]:
-        """Return its NICs with the values in force; none while it is off."""
+        """Return the node's NICs with the values in force; none while the node is off."""
         if self._files is None or self._network is None:
             return ()
         if self._network.has_changed():
@@ -144,7 +147,7 @@ class Node:
         return self.nics
 
     def _take_settings(self, files: NodeFiles) -> None:
-        """Take over what the vendors' tools have set."""
+        """Take over the settings that the vendors' tools have made."""
         # The node's root user may write anything there; the NICs after such a mistake stay as they were.
         with contextlib.suppress(ValueError, TypeError, AttributeError):
             state = json.loads(files.text(STATE) or "{}")
@@ -152,11 +155,11 @@ class Node:
                 nic.take_settings(state, files.text)
 
     def forget_settings(self) -> None:
-        """Let the next reading of its NICs read their settings again, however recently they were read."""
+        """Make the next ``current_nics`` read the settings again, however recently they were read."""
         self._settings_at = float("-inf")
 
     def _take_network(self) -> None:
-        """Take over links and addresses, and show the GIDs that follow from them."""
+        """Take over links and addresses, and write the GIDs that follow from them."""
         if self._network is None:
             return
         self._network.has_changed()

@@ -15,7 +15,7 @@ class NodeFiles:
         self._root = os.open(f"/proc/{pid}/root", os.O_PATH | os.O_DIRECTORY | os.O_CLOEXEC)
 
     def text(self, path: str) -> str:
-        """Return the text of a file, empty where there is none."""
+        """Return the text of a file, at most its first MiB; empty if there is none or it is not a regular file."""
         *folders, name = PurePosixPath(path.lstrip("/")).parts
         handles = [self._root]
         try:

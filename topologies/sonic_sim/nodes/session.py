@@ -32,7 +32,7 @@ def inside(pid: int, command: Sequence[str]) -> list[str]:
 
 
 def environment(from_client: dict[str, str] | None = None) -> dict[str, str]:
-    """Return the environment of a login, with variables of the client and without any of this machine."""
+    """Return the environment of a login: accepted variables of the client, and none of this machine."""
     accepted = {key: value for key, value in (from_client or {}).items() if key.startswith(_ACCEPTED)}
     return {"PATH": _PATH, "HOME": "/root", "USER": USER, "LOGNAME": USER, "SHELL": "/bin/bash", **accepted}
 
@@ -113,7 +113,7 @@ class NodeSession(asyncssh.SSHServerSession[bytes]):
             _set_size(self._terminal, width, height)
 
     async def _run(self) -> None:
-        """Run the program of the session, and tell the client how it ended."""
+        """Run the program of the session, and report to the client how it ended."""
         # As after a login, in the home folder of root.
         command = inside(self._pid, ["/bin/sh", "-c", 'cd && exec "$@"', "sh", *self._words])
         environ = environment(dict(self._channel.get_environment()))
@@ -131,7 +131,7 @@ class NodeSession(asyncssh.SSHServerSession[bytes]):
                 self._channel.exit(status)
 
     async def _piped(self, command: list[str], environ: dict[str, str]) -> int:
-        """Run a command with pipes, and return its exit status."""
+        """Run a command with pipes, and return its exit status, negative for a signal."""
         out = await _Output.opened(None)
         err = await _Output.opened(asyncssh.EXTENDED_DATA_STDERR)
         try:
@@ -202,7 +202,7 @@ class NodeSession(asyncssh.SSHServerSession[bytes]):
         return data
 
     async def _show(self, output: "_Output") -> None:
-        """Pass output on until its end, or that of the session, after which the program can write no more."""
+        """Pass output on until it ends or the session does; then the program can write no more."""
         while data := await output.reader.read(_CHUNK_BYTES):
             await self._write(data, output.kind)
             if self._channel.is_closing():
@@ -210,7 +210,7 @@ class NodeSession(asyncssh.SSHServerSession[bytes]):
         output.transport.close()
 
     async def _show_terminal(self) -> None:
-        """Pass output of the terminal on until its last program or the session ends."""
+        """Pass the output of the terminal on until the last program on it ends, or the session does."""
         loop = asyncio.get_running_loop()
         readable = asyncio.Event()
         loop.add_reader(self._terminal, readable.set)
@@ -235,7 +235,10 @@ class NodeSession(asyncssh.SSHServerSession[bytes]):
 
 @dataclass(slots=True)
 class _Output:
-    """A pipe for the output of a program, of the channel's ``kind``; ``end`` is the program's."""
+    """A pipe for the output of a program; ``end`` is the end that the program writes to.
+
+    ``kind`` is the kind of the output in the channel, None for stdout.
+    """
 
     kind: int | None
     end: int
@@ -254,4 +257,5 @@ class _Output:
 
 
 def _set_size(terminal: int, columns: int = 0, rows: int = 0) -> None:
+    """Set the size of a terminal; 0 means the usual 80 columns or 24 rows."""
     fcntl.ioctl(terminal, termios.TIOCSWINSZ, struct.pack("HHHH", rows or 24, columns or 80, 0, 0))

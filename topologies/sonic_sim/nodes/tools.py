@@ -60,7 +60,7 @@ class ToolSocket:
             self._server = None
 
     async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        """Answer one tool, until it ends or its socket closes."""
+        """Answer one tool, until the answer is complete or the tool closes its socket."""
 
         def write(stream: str, text: str) -> None:
             writer.write(_lines(stream, text))
@@ -82,7 +82,7 @@ class ToolSocket:
 
 
 def _lines(stream: str, text: str) -> bytes:
-    """Return text for a stream in the lines that a tool reads (``programs/tool.py``)."""
+    """Return text for a stream in the form of the answer's lines (``programs/tool.py``)."""
     letter = {"stdout": "o", "stderr": "e"}[stream]
     *whole_lines, last_part = text.split("\n")
     lines = [f"{letter}{line}\n" for line in whole_lines]

@@ -37,13 +37,13 @@ NEW_PORT = {
 
 
 def refuse(text: str) -> NoReturn:
-    """End with what the tool does not accept."""
+    """End with an error that says what the tool does not accept."""
     print(f"recorder: {text}: {' '.join(sys.argv[1:])}", file=sys.stderr)
     sys.exit(2)
 
 
 def option(words: list[str], *names: str) -> str | None:
-    """Remove an option from ``words`` and return its value; None if it is not there."""
+    """Remove an option, by any of its names, from ``words`` and return its value; None if it is not there."""
     for name in names:
         if name in words:
             index = words.index(name)
@@ -56,7 +56,7 @@ def option(words: list[str], *names: str) -> str | None:
 
 
 def needed(words: list[str], *names: str) -> str:
-    """Remove an option from ``words``, where it must be, and return its value."""
+    """Remove an option from ``words`` and return its value; refuse a call without it."""
     value = option(words, *names)
     if value is None:
         refuse(f"needs {names[0]}")
@@ -72,13 +72,13 @@ class Nics:
             self.ports = json.loads(STATE.read_text())
 
     def name(self, name: str) -> str:
-        """Return the name of an interface that exists."""
+        """Return the name of an interface; refuse one that does not exist."""
         if not (HOME / "sys/class/net" / name).is_dir():
             refuse(f"no interface {name}")
         return name
 
     def port(self, name: str) -> dict[str, Any]:
-        """Return the settings of an interface, at first those of a new one."""
+        """Return the settings of an interface, which a call may change in place; at first those of a new port."""
         self.name(name)
         factory_settings: dict[str, Any] = {}
         if FACTORY.exists():
@@ -89,7 +89,7 @@ class Nics:
         return self.ports[name]
 
     def changed(self) -> None:
-        """Keep what a call has changed, and the call."""
+        """Store the state after a change, and add the call to those that changed something."""
         STATE.write_text(json.dumps(self.ports))
         with (HELD / "calls").open("a") as file:
             file.write(" ".join([Path(sys.argv[0]).name, *sys.argv[1:]]) + "\n")
@@ -216,7 +216,11 @@ def ethtool(words: list[str], nics: "Nics") -> None:
 
 
 def cma(words: list[str], nics: "Nics", key: str, first: str, flag: str, shown: Callable[[str], str]) -> None:
-    """NVIDIA: the mode or ToS of connections that programs open by rdma_cm."""
+    """NVIDIA: the mode or ToS of connections that programs open by rdma_cm.
+
+    ``key`` names the setting in the state, and ``first`` is its value at first; ``flag`` is the option that sets it,
+    and ``shown`` returns the text for a value.
+    """
     device = option(words, "-d")
     ib_port = option(words, "-p")
     value = option(words, flag)
@@ -306,11 +310,12 @@ def devlink(words: list[str], nics: "Nics") -> None:
         refuse("unknown parameter")
     if verb == "show":
         print(f"{device}:\n  name {name} type generic\n    values:\n      cmode runtime value {held[name]}")
-    elif (rest[0], rest[2:]) != ("value", ["cmode", "runtime"]) or [*held.values(), rest[1]].count("true") > 1:
+        return
+    sets_value = (rest[0], rest[2:]) == ("value", ["cmode", "runtime"])
+    if not sets_value or [*held.values(), rest[1]].count("true") > 1:
         refuse("iWARP and RoCE exclude each other")
-    else:
-        held[name] = rest[1]
-        nics.changed()
+    held[name] = rest[1]
+    nics.changed()
 
 
 FIRMWARE = {
@@ -399,8 +404,9 @@ class Cards:
             self.head(pci)
             print(f"Port : {self.port_id(pci)} (eth1/1)\n  Spec:")
             print(f"    Pause type                               : {'PFC' if card['pause'] else 'LINK'}")
-            for way in ("TX", "RX"):
-                print(f"    {way} pause                                 : {'enabled' if card['pause'] else 'disabled'}")
+            state = "enabled" if card["pause"] else "disabled"
+            for direction in ("TX", "RX"):
+                print(f"    {direction} pause                                 : {state}")
             print("-" * 80)
 
     def show_qos(self) -> None:
@@ -418,9 +424,8 @@ class Cards:
             for priority in sorted(set(card["dscp"])):
                 members = [dscp for dscp in range(64) if card["dscp"][dscp] == priority]
                 print(f"    DSCP                      : {spans(members)} ==> priority : {priority}")
-            print(
-                f"\n\n  PFC :\n    PFC priority bitmap       : {sum(1 << priority for priority in card['no_drop']):#x}"
-            )
+            no_drop_bitmap = sum(1 << priority for priority in card["no_drop"])
+            print(f"\n\n  PFC :\n    PFC priority bitmap       : {no_drop_bitmap:#x}")
             print(f"    PFC no-drop priorities    : {','.join(map(str, sorted(card['no_drop'])))}\n\n  Scheduling :")
             print("    Priority  Scheduling  Bandwidth Rate-limit\n              Type        (in %age) (in Gbps)")
             for priority, (kind, share, limit) in sorted(card["schedule"].items()):
@@ -445,11 +450,11 @@ class Cards:
     @staticmethod
     def set_schedule(card: dict[str, Any], values: dict[str, str]) -> None:
         """Schedule the listed priorities: strictly with a rate limit, or by a share of the bandwidth."""
+        priorities = values["priority"].split(",")
         shares = values["dwrr"].split(",")
+        limits = values["rate-limit"].split(",")
         card["schedule"] = {}
-        for priority, share, limit in zip(
-            values["priority"].split(","), shares, values["rate-limit"].split(","), strict=True
-        ):
+        for priority, share, limit in zip(priorities, shares, limits, strict=True):
             card["schedule"][priority] = ["DWRR", share, "N/A"]
             if limit != "0":
                 card["schedule"][priority] = ["strict", "N/A", limit]

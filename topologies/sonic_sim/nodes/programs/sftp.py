@@ -55,7 +55,7 @@ class Attributes:
         self.modified: int | None = None
 
     def permissions(self, default: int) -> int:
-        """Return the permission bits."""
+        """Return the permission bits, or ``default`` if the request does not set them."""
         return default if self.mode is None else stat.S_IMODE(self.mode)
 
 
@@ -97,7 +97,7 @@ class Packet:
 
 
 def text(value: bytes) -> bytes:
-    """Return a string as it is sent."""
+    """Return a string as it is sent: after its length."""
     return struct.pack(">I", len(value)) + value
 
 
@@ -133,7 +133,7 @@ class Server:
         return str(self.count).encode()
 
     def open(self, packet: Packet) -> bytes:
-        """Open or make a file."""
+        """Open or create a file, and return its handle."""
         path = packet.text()
         requested_flags = packet.number()
         permissions = packet.attributes().permissions(0o666)
@@ -172,7 +172,7 @@ class Server:
         return status(DONE)
 
     def opendir(self, packet: Packet) -> bytes:
-        """Begin to list a folder."""
+        """Begin to list a folder, and return the handle of the listing."""
         handle = self.handle()
         with os.scandir(packet.text()) as entries:
             self.listings[handle] = list(entries)
@@ -199,19 +199,20 @@ class Server:
 
 
 def status(code: int, message: str = "") -> bytes:
-    """Return the answer without a value, with a message for people and its language, which is not stated."""
+    """Return an answer that is only a status code, with a message for people."""
     if not message:
         message = {DONE: "Success", END: "End of file"}.get(code, "Failure")
+    # The last text is the language of the message, which need not be stated.
     return struct.pack(">BI", STATUS, code) + text(message.encode()) + text(b"")
 
 
 def named(path: bytes) -> bytes:
-    """Return the answer that is one name."""
+    """Return an answer that is one name, without attributes."""
     return struct.pack(">BI", NAME, 1) + text(path) + text(path) + struct.pack(">I", 0)
 
 
 def done(action: Callable[..., Any], *values: Any) -> bytes:
-    """Carry out an action without a value."""
+    """Carry out an action and return the answer of success."""
     action(*values)
     return status(DONE)
 
