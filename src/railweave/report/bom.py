@@ -36,16 +36,17 @@ def bom_json(bill: Bill, phases: Iterable[BomPhase] = ()) -> dict[str, Any]:
         **members(bill, "fabric", "against", "currency"),
         "lines": _lines_json(bill),
         "total": amount(bill.total),
-        "phases": [
-            {
-                **members(phase, "title", "nodes", "gpus"),
-                "lines": _lines_json(phase.bill),
-                "total": amount(phase.bill.total),
-            }
-            for phase in phases
-        ],
+        "phases": [_phase_json(phase) for phase in phases],
         "switches": members(bill.space, *bill.space._fields),
         **members(bill, "unpriced", "remarks", "racks"),
+    }
+
+
+def _phase_json(phase: BomPhase) -> dict[str, Any]:
+    return {
+        **members(phase, "title", "nodes", "gpus"),
+        "lines": _lines_json(phase.bill),
+        "total": amount(phase.bill.total),
     }
 
 
@@ -145,7 +146,13 @@ def _parts_table(bill: Bill, *, with_spares: bool) -> RenderableType:
 
 
 def phases_view(bill: Bill, phases: Sequence[BomPhase]) -> RenderableType:
-    """Return the parts with the pieces, spares included, that each phase of growth orders."""
+    """Return a table of the pieces that each phase of growth orders of each part, spares included.
+
+    The nodes and GPUs of the phases are above it, prices and remarks below.
+    """
+    heading = [Text(f"Fabric {bill.fabric}: what each phase orders, spares included", style="bold")]
+    heading += [Text(f"{phase.title}: {counted(phase.nodes, 'node')}, {phase.gpus:,} GPUs") for phase in phases]
+    columns = [*(phase.title for phase in phases), "part", "length"]
     sums = [
         Text(f"{phase.title}: {phase.bill.currency} {phase.bill.total:,.2f}")
         for phase in phases
@@ -154,16 +161,8 @@ def phases_view(bill: Bill, phases: Sequence[BomPhase]) -> RenderableType:
     note: Text | None = None
     if len(phases) == 1:
         note = Text(_ONE_PHASE, style="dim")
-    return paragraphs(
-        [
-            Text(f"Fabric {bill.fabric}: what each phase orders, spares included", style="bold"),
-            *(Text(f"{phase.title}: {counted(phase.nodes, 'node')}, {phase.gpus:,} GPUs") for phase in phases),
-        ],
-        [table(*(phase.title for phase in phases), "part", "length", rows=_phase_rows(phases))],
-        sums,
-        note,
-        [Text(remark, style="yellow") for phase in phases for remark in phase.bill.remarks],
-    )
+    remarks = [Text(remark, style="yellow") for phase in phases for remark in phase.bill.remarks]
+    return paragraphs(heading, [table(*columns, rows=_phase_rows(phases))], sums, note, remarks)
 
 
 def _phase_rows(phases: Sequence[BomPhase]) -> Iterator[tuple[str, ...]]:

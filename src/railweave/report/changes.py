@@ -42,12 +42,8 @@ def _keys_text(keys: Sequence[str]) -> str:
     if len(keys) <= _FEW:
         return compact(keys, _FEW)
     tails_by_head = _tails(keys)
-    first_tails = next(iter(tails_by_head.values()))
-    have_same_tails = all(tails == first_tails for tails in tails_by_head.values())
-    common_tails = first_tails
-    if all(tail.isdecimal() for tail in first_tails):
-        common_tails = list(spans_of(map(int, first_tails)))
-    if not have_same_tails or len(common_tails) > _FEW:
+    common_tails = _common_tails(list(tails_by_head.values()))
+    if common_tails is None or len(common_tails) > _FEW:
         return f"{keys[0]} and {len(keys) - 1:,} more"
     # Of many ports only the first run of neighbors is named.
     named_runs = 1
@@ -67,6 +63,16 @@ def _tails(keys: Iterable[str]) -> dict[str, list[str]]:
         head, _, tail = key.partition("|")
         tails.setdefault(head, []).append(tail)
     return tails
+
+
+def _common_tails(tails_of_heads: Sequence[list[str]]) -> list[str] | None:
+    """Return the second parts that follow every first part, neighboring numbers as a range; None if they differ."""
+    first_tails = tails_of_heads[0]
+    if any(tails != first_tails for tails in tails_of_heads):
+        return None
+    if all(tail.isdecimal() for tail in first_tails):
+        return list(spans_of(map(int, first_tails)))
+    return first_tails
 
 
 def effect(group: ChangeGroup) -> str:

@@ -78,6 +78,7 @@ def _keys(schema: Mapping[str, Any], node: Mapping[str, Any], path: str) -> Iter
     prefix = ""
     if path:
         prefix = f"{path}."
+    # The keys of a list of mappings are those of its entries.
     items = _resolved(schema, mapping.get("items", {}))
     if "properties" in items:
         mapping = items

@@ -102,10 +102,10 @@ def _read(path: Path, kind: type[_Read], command: str) -> _Read:
         # Only the first error: a document of another kind lacks every field.
         first_error = exc.errors()[0]
         message = first_error["msg"]
-        place = ".".join(map(str, first_error["loc"]))
-        # A file that is not JSON has an error without a place.
-        if place:
-            message = f"{place}: {message}"
+        path_of_value = ".".join(map(str, first_error["loc"]))
+        # The error of a file that is not JSON is about no value.
+        if path_of_value:
+            message = f"{path_of_value}: {message}"
         raise UsageError(f"{path}: {message}; {advice}") from None
     if document.version != _VERSION:
         message = f"{path} is of version {document.version}, this is version {_VERSION}"
