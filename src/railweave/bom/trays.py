@@ -57,11 +57,11 @@ def summarize_racks(fabric: Fabric, trunked_bill: Trunked) -> RackSummary | None
     racks = fabric.racks
     if racks is None:
         return None
-    used = {place.rack for place in racks.places.values()}
+    used_racks = {place.rack for place in racks.places.values()}
     pairs = _rack_pairs(racks, trunked_bill)
     return RackSummary(
-        racks=len(used),
-        units=len(used) * racks.units,
+        racks=len(used_racks),
+        units=len(used_racks) * racks.units,
         taken_units=sum(place.height for place in racks.places.values()),
         power_w=_power_w(racks),
         trays=_trays(racks, pairs),

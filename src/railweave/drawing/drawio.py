@@ -56,8 +56,8 @@ class _Rectangle(NamedTuple):
 
 def _box(box: Box, identifier: str, fill: str) -> Element:
     style = f"rounded=1;whiteSpace=wrap;html=1;fillColor={fill};strokeColor={LIGHT['line']};"
-    words = f"<b>{box.block.title}</b><br>{box.block.subtitle}"
-    return _shape(identifier, words, style, _Rectangle(box.x, box.y, box.width, box.height))
+    content = f"<b>{box.block.title}</b><br>{box.block.subtitle}"
+    return _shape(identifier, content, style, _Rectangle(box.x, box.y, box.width, box.height))
 
 
 def _connector(line: Line, identifier: str, id_of_block: dict[str, str]) -> Element:
@@ -78,8 +78,8 @@ def _connector(line: Line, identifier: str, id_of_block: dict[str, str]) -> Elem
     return cell
 
 
-def _shape(identifier: str, words: str, style: str, rectangle: _Rectangle) -> Element:
-    cell = Element("mxCell", {"id": identifier, "value": words, "style": style, "vertex": "1", "parent": "1"})
+def _shape(identifier: str, content: str, style: str, rectangle: _Rectangle) -> Element:
+    cell = Element("mxCell", {"id": identifier, "value": content, "style": style, "vertex": "1", "parent": "1"})
     geometry = {name: f"{pixels:.1f}" for name, pixels in rectangle._asdict().items()}
     SubElement(cell, "mxGeometry", {**geometry, "as": "geometry"})
     return cell

@@ -94,8 +94,8 @@ def _device(fabric: Fabric, device: _PlacedDevice, x: float, floor: float, marks
     )
 
 
-def _text(name: str, x: float, y: float, words: str) -> str:
-    return f'<text class="{name}" x="{x:g}" y="{y:g}">{escape(words)}</text>'
+def _text(css_class: str, x: float, y: float, text: str) -> str:
+    return f'<text class="{css_class}" x="{x:g}" y="{y:g}">{escape(text)}</text>'
 
 
 def described(fabric: Fabric, racks: RackLayout) -> Iterator[tuple[str, str, str, str]]:

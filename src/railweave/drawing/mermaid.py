@@ -32,8 +32,8 @@ def _lines(scene: Scene, marks: Marks) -> Iterator[str]:
 
 
 def _node(block: DeviceBlock, identifier: str) -> str:
-    words = f"{block.title}<br/>{block.subtitle}" if block.subtitle else block.title
-    return f'{identifier}["{_quoted(words)}"]'
+    label = f"{block.title}<br/>{block.subtitle}" if block.subtitle else block.title
+    return f'{identifier}["{_quoted(label)}"]'
 
 
 def _quoted(text: str) -> str:

@@ -209,12 +209,13 @@ def _devices_text(names: tuple[str, ...]) -> str:
     return names[0] if len(names) == 1 else f"{len(names)} devices"
 
 
-def _rect(name: str, x: float, y: float, width: float, height: float, radius: int) -> str:
-    class_attribute = f'class="{name}" ' if name else ""
+def _rect(css_class: str, x: float, y: float, width: float, height: float, radius: int) -> str:
+    class_attribute = f'class="{css_class}" ' if css_class else ""
     return f'<rect {class_attribute}x="{x:.1f}" y="{y:.1f}" width="{width:.1f}" height="{height:.1f}" rx="{radius}"/>'
 
 
-def _text(name: str, x: float, y: float, words: str) -> str:
-    if not words:
+def _text(css_class: str, x: float, y: float, text: str) -> str:
+    """Return a text as an element, empty for an empty text."""
+    if not text:
         return ""
-    return f'<text class="{name}" x="{x:.1f}" y="{y:.1f}">{escape(words)}</text>'
+    return f'<text class="{css_class}" x="{x:.1f}" y="{y:.1f}">{escape(text)}</text>'

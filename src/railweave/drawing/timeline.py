@@ -107,17 +107,18 @@ def _numbers(columns: Sequence[_WaveColumn]) -> Iterator[str]:
     for column in columns:
         if column.x < free_x:
             continue
-        words = f"{column.number}"
+        label = f"{column.number}"
         if column.slot.seconds is not None:
-            words_with_seconds = f"{words}: {column.slot.seconds:,.0f} s"
-            if _text_width(words_with_seconds) <= column.width:
-                words = words_with_seconds
-        yield _text("remark", column.x + 2, 16, words)
-        free_x = column.x + _text_width(words)
+            label_with_seconds = f"{label}: {column.slot.seconds:,.0f} s"
+            if _text_width(label_with_seconds) <= column.width:
+                label = label_with_seconds
+        yield _text("remark", column.x + 2, 16, label)
+        # The end of this label.
+        free_x = column.x + _text_width(label)
 
 
-def _text_width(words: str) -> int:
-    return len(words) * _LETTER + 4
+def _text_width(text: str) -> int:
+    return len(text) * _LETTER + 4
 
 
 def _blocks(fabric: Fabric, column: _WaveColumn, tiers: Sequence[Tier], marks: Marks) -> Iterator[str]:
@@ -146,9 +147,9 @@ def _block(fabric: Fabric, column: _WaveColumn, tier: Tier, names: Sequence[str]
     width = max(column.width - 2, _NARROWEST - 2)
     label = ""
     # The number of devices fits where their name does not.
-    for words in (content, str(len(names))):
-        if _text_width(words) <= width:
-            label = _text("detail", column.x + column.width / 2, y + _LANE / 2 + 4, words)
+    for text in (content, str(len(names))):
+        if _text_width(text) <= width:
+            label = _text("detail", column.x + column.width / 2, y + _LANE / 2 + 4, text)
             break
     return (
         f'<a class="block {level_color(tier.level)}{mark_class(device_marks)}" href={quoteattr(opens)} '
@@ -168,9 +169,9 @@ def _uplink_chart(columns: Sequence[_WaveColumn], chart_top: float) -> Iterator[
     yield f'<path class="left" d="{path}V{floor:g}Z"/>'
     for column in columns:
         percent = column.slot.uplink_percent
-        words = percent_text(percent)
-        if percent < 100 and column.width >= _text_width(words):
-            yield _text("detail", column.x + column.width / 2, _percent_y(chart_top, percent) + 13, words)
+        label = percent_text(percent)
+        if percent < 100 and column.width >= _text_width(label):
+            yield _text("detail", column.x + column.width / 2, _percent_y(chart_top, percent) + 13, label)
 
 
 def _lane_top(lane: int) -> float:
@@ -183,5 +184,5 @@ def _percent_y(chart_top: float, percent: float) -> float:
     return chart_top + 18 + (_CHART - 18) * (1 - percent / 100)
 
 
-def _text(name: str, x: float, y: float, words: str) -> str:
-    return f'<text class="{name}" x="{x:g}" y="{y:g}">{escape(words)}</text>'
+def _text(css_class: str, x: float, y: float, text: str) -> str:
+    return f'<text class="{css_class}" x="{x:g}" y="{y:g}">{escape(text)}</text>'

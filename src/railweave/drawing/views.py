@@ -281,9 +281,9 @@ def _device(fabric: Fabric, name: str) -> Device:
     if device is not None:
         return device
     message = f"no device {name!r} in fabric {fabric.name}"
-    near = nearest(name, list(fabric.ports_of))
-    if near:
-        message += f"; did you mean {near}?"
+    nearest_name = nearest(name, list(fabric.ports_of))
+    if nearest_name:
+        message += f"; did you mean {nearest_name}?"
     raise UsageError(message)
 
 
@@ -357,12 +357,12 @@ def _alike(devices: Sequence[Device], *, by_rail: bool) -> Iterable[list[Device]
     groups: dict[Hashable, list[Device]] = {}
     for device in devices:
         if isinstance(device, Host):
-            place = device.kind
+            group = device.kind
         elif by_rail and device.rail is not None:
-            place = f"rail {device.rail}"
+            group = f"rail {device.rail}"
         else:
-            place = f"plane {device.plane}"
-        groups.setdefault((place, _model(device)), []).append(device)
+            group = f"plane {device.plane}"
+        groups.setdefault((group, _model(device)), []).append(device)
     return groups.values()
 
 
