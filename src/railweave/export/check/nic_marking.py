@@ -83,14 +83,14 @@ def _compare(source: ExportSource, managed: ManagedKind, template: PlacedValue) 
     kind = managed.kind
     if template.text("spec", "template", "spectrumXOptimized", "enabled") == "true":
         message = "spectrumXOptimized takes marking from the operator's profile, which is not compared"
-        place = template.at("spec", "template", "spectrumXOptimized") or template
-        yield warning("RW953", message, place.where, fix="compare the profile's DSCP and priorities with the intent")
+        profile = template.at("spec", "template", "spectrumXOptimized") or template
+        yield warning("RW953", message, profile.where, fix="compare the profile's DSCP and priorities with the intent")
         return
     if template.text("spec", "template", "roceOptimized", "enabled") != "true":
-        place = template.at("spec", "template") or template
+        settings = template.at("spec", "template") or template
         classes = source.where(kind.fabric, "traffic_classes")
         message = f"roceOptimized is off, so the operator sets no marking; the switches expect that of {classes}"
-        yield error("RW953", message, place.where, fix=_fix())
+        yield error("RW953", message, settings.where, fix=_fix())
         return
     (intended_object,) = nic_templates(source, [managed])
     intended = intended_object["spec"]["template"]
@@ -134,13 +134,13 @@ def _compare_setting(
     source: ExportSource, kind: NodeKind, template: PlacedValue, setting: _Setting
 ) -> Iterator[Diagnostic]:
     """Yield an error if a template lacks a setting or has another value."""
-    where = _stated(source, kind, setting.source)
+    intent_place = _stated(source, kind, setting.source)
     name = ".".join(("qos", *setting.path))
     member = template.at(*_QOS, *setting.path)
     if member is None:
-        place = template.at(*_QOS) or template
-        message = f"{name} is missing, the switches expect {setting.intended} ({where})"
-        yield error("RW953", message, place.where, fix=_fix())
+        parent = template.at(*_QOS) or template
+        message = f"{name} is missing, the switches expect {setting.intended} ({intent_place})"
+        yield error("RW953", message, parent.where, fix=_fix())
         return
     actual = member.text()
     if actual == setting.intended:
@@ -148,7 +148,7 @@ def _compare_setting(
     # The last two bits of ToS are ECN's, which the operator's own setting decides.
     if setting.path == ("tos",) and actual.isdigit() and same_class(int(actual), int(setting.intended)):
         return
-    message = f"{name} is {actual}, the switches expect {setting.intended} ({where})"
+    message = f"{name} is {actual}, the switches expect {setting.intended} ({intent_place})"
     yield error("RW953", message, member.where, fix=_fix())
 
 
@@ -157,7 +157,7 @@ def _compare_firmware(
 ) -> Iterator[Diagnostic]:
     """Yield an error for each firmware setting that the template, or else the operator's default, sets differently."""
     entries = {entry.text("name"): entry for entry in template.items("spec", "template", "rawNvConfig")}
-    where = _stated(source, kind, _class_path(kind, ClassRole.CNP))
+    intent_place = _stated(source, kind, _class_path(kind, ClassRole.CNP))
     for setting in intended:
         name = setting["name"]
         entry = entries.get(name)
@@ -166,11 +166,11 @@ def _compare_firmware(
             default_name, _, _ = name.rpartition("_P")
             value = _DEFAULTS.get(default_name, "")
             subject = f"the operator's default for {name}"
-            place = template.at("spec", "template", "rawNvConfig") or template
+            where = (template.at("spec", "template", "rawNvConfig") or template).where
         else:
             value = entry.text("value")
             subject = name
-            place = entry
+            where = entry.where
         if value != setting["value"]:
-            message = f"{subject} is {value}, the switches expect {setting['value']} ({where})"
-            yield error("RW953", message, place.where, fix=_fix())
+            message = f"{subject} is {value}, the switches expect {setting['value']} ({intent_place})"
+            yield error("RW953", message, where, fix=_fix())

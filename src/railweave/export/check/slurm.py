@@ -150,10 +150,11 @@ def _upper(source: ExportSource, groups: tuple[SlurmGroup, ...]) -> Iterator[Dia
             yield error("RW953", f"{message} just these nodes", group.where, fix=_fix())
 
 
-def _below(group: SlurmGroup, by_name: Mapping[str, SlurmGroup], seen: frozenset[str]) -> frozenset[str]:
-    """Return the nodes below a switch; a switch that is below itself adds none."""
+def _below(group: SlurmGroup, by_name: Mapping[str, SlurmGroup], visited: frozenset[str]) -> frozenset[str]:
+    """Return the nodes below a switch; the ``visited`` switches on the way to it add none."""
     nodes = set(group.nodes)
     for name in group.switches:
-        if name in by_name and name not in seen:
-            nodes |= _below(by_name[name], by_name, seen | {name})
+        # A damaged file may name a switch that it lacks, or have one below itself.
+        if name in by_name and name not in visited:
+            nodes |= _below(by_name[name], by_name, visited | {name})
     return frozenset(nodes)
