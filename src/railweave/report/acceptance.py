@@ -139,14 +139,14 @@ def _limits_table(plan: AcceptancePlan) -> RenderableType:
 
 
 def acceptance_markdown(judged: AcceptanceVerdict) -> str:
-    """Return the verdict as Markdown, for a pull request: the sections of draft-calabria-bmwg-ai-fabric."""
+    """Return the verdict as Markdown for a pull request, in the sections of draft-calabria-bmwg-ai-fabric."""
     parts = [f"## Acceptance of {judged.plan.fabric}\n", f"**{judged.verdict}**: {cell(verdict_sentence(judged))}\n"]
     parts += setup_sections(judged)
     parts.append("### Results\n")
-    kinds = [(kind, *map(str, counts)) for kind, *counts in by_kind(judged)]
-    parts.append(markdown_table(_KIND_COLUMNS, kinds))
-    limits = [(*cells, code(formula)) for *cells, formula in limit_rows(judged.plan)[:_MOST_SHOWN]]
-    parts.append(markdown_table(LIMIT_COLUMNS, limits))
+    kind_rows = [(kind, *map(str, counts)) for kind, *counts in by_kind(judged)]
+    parts.append(markdown_table(_KIND_COLUMNS, kind_rows))
+    first_limits = [(*cells, code(formula)) for *cells, formula in limit_rows(judged.plan)[:_MOST_SHOWN]]
+    parts.append(markdown_table(LIMIT_COLUMNS, first_limits))
     parts.append("### Anomalies\n")
     parts += _anomalies(judged)
     parts.append(repeatability_section(judged))

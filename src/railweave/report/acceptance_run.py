@@ -14,21 +14,22 @@ def run_summary_json(summary: RunSummary) -> dict[str, Any]:
         "fabric": summary.fabric,
         "rounds": summary.rounds,
         "tests": {"planned": summary.tests, "ran": summary.tests - len(summary.not_run)},
-        "not_run": [{"test": test, "reason": why} for test, why in summary.not_run.items()],
-        "problems": [{"device": device, "reason": why} for device, why in summary.problems.items()],
-        "repeated": [{"round": name, "reason": why} for name, why in summary.repeated.items()],
+        "not_run": [{"test": test, "reason": reason} for test, reason in summary.not_run.items()],
+        "problems": [{"device": device, "reason": reason} for device, reason in summary.problems.items()],
+        "repeated": [{"round": name, "reason": reason} for name, reason in summary.repeated.items()],
         "interrupted": summary.interrupted,
     }
 
 
 def run_summary_view(summary: RunSummary, folder: Path) -> str:
     """Return how many tests ran, why the others did not, and what to do next."""
-    ran = summary.tests - len(summary.not_run)
-    lines = [f"{summary.fabric}: {ran:,} of {counted(summary.tests, 'test')} ran in {counted(summary.rounds, 'round')}"]
-    for why, tests in _by_reason(summary.not_run).items():
-        lines.append(f"  not run: {first_few(tests, 3)}: {why}")
-    lines += [f"  {device}: {why}" for device, why in summary.problems.items()]
-    lines += [f"  repeated {name}: {why}" for name, why in summary.repeated.items()]
+    tests_run = summary.tests - len(summary.not_run)
+    tests = counted(summary.tests, "test")
+    lines = [f"{summary.fabric}: {tests_run:,} of {tests} ran in {counted(summary.rounds, 'round')}"]
+    for reason, names in _by_reason(summary.not_run).items():
+        lines.append(f"  not run: {first_few(names, 3)}: {reason}")
+    lines += [f"  {device}: {reason}" for device, reason in summary.problems.items()]
+    lines += [f"  repeated {name}: {reason}" for name, reason in summary.repeated.items()]
     if summary.interrupted:
         lines.append(f"interrupted: `{command_line('acceptance', 'run', folder, '--resume')}` continues")
     else:
@@ -38,6 +39,6 @@ def run_summary_view(summary: RunSummary, folder: Path) -> str:
 
 def _by_reason(reasons: Mapping[str, str]) -> dict[str, list[str]]:
     names: dict[str, list[str]] = {}
-    for name, why in reasons.items():
-        names.setdefault(why, []).append(name)
+    for name, reason in reasons.items():
+        names.setdefault(reason, []).append(name)
     return names

@@ -182,7 +182,7 @@ class _Maker:
     renderer: HostRenderer
 
     def write(self, switches: slice, hosts: slice, folder: Path) -> None:
-        """Write some switches and some nodes of the fabric."""
+        """Write the files of some switches and nodes into ``folder``; the slices select them in the fabric's order."""
         for switch in self.configurator.fabric.switches[switches]:
             config_db = blocks_json(self.configurator.blocks(switch))
             switch_folder = f"{folder}/{SWITCHES}/{switch.name}"
@@ -223,14 +223,14 @@ _PROGRAM_MODE = 0o755
 
 def file_count(fabric: Fabric, renderer: HostRenderer) -> int:
     """Return the number of files of the nodes of ``fabric``."""
-    counts: dict[tuple[str, str], int] = {}
+    files_of_kind: dict[tuple[str, str], int] = {}
     total = 0
     for host in fabric.hosts:
         # Rendering the files of every node only to count them would take as long as writing them.
         kind = (host.kind, host.nic_model)
-        if kind not in counts:
-            counts[kind] = len(renderer.files(host))
-        total += counts[kind]
+        if kind not in files_of_kind:
+            files_of_kind[kind] = len(renderer.files(host))
+        total += files_of_kind[kind]
     return total
 
 

@@ -15,6 +15,7 @@ from railweave.plan.outcome import outcome_text
 from railweave.report.layout import table
 from railweave.wording import compact
 
+_MOST_NAMES = 4
 _STYLES = {
     "done": "green",
     "unchanged": "green",
@@ -246,14 +247,17 @@ def _command(begun: Mapping[str, Any]) -> str:
 
 
 def _devices(entry: AuditEntry) -> str:
-    """Return the numbers of devices by outcome, and the names of those with an error."""
+    """Return the numbers of devices by outcome, and the first names of those with an error.
+
+    Without any device it is the error of the deployment, empty if there is none.
+    """
     devices: Mapping[str, Mapping[str, str]] = entry.ended.get("devices", {})
     counts = Counter(device.get("outcome", "?") for device in devices.values())
     parts = [f"{count} {outcome_text(outcome)}" for outcome, count in counts.items()]
     failed = [name for name, device in devices.items() if device.get("error")]
     if failed:
-        names = ", ".join(failed[:4])
-        if len(failed) > 4:
+        names = ", ".join(failed[:_MOST_NAMES])
+        if len(failed) > _MOST_NAMES:
             names += " …"
         parts.append(f"errors: {names}")
     return ", ".join(parts) or str(entry.ended.get("error", ""))

@@ -29,7 +29,7 @@ _DEVICE_KEYS = ("state", "role", "unmanaged", "unprovisioned", "pending", "maint
 
 
 def drift_json(drift: Drift) -> dict[str, Any]:
-    """Return the document of ``drift --json``; ``changes`` would remediate it, as in a plan."""
+    """Return the document of ``drift --json``; its ``changes`` are those of a plan that would remediate the drift."""
     plan = plan_json(drift.plan)
     devices = {}
     for name, device in plan["devices"].items():

@@ -51,10 +51,11 @@ def watch_view(rule: WatchRule) -> RenderableType:
         parts += [f"{rule.code}, alert {rule.alert} ({rule.severity}): {rule.summary}"]
         parts += [f"limit: {rule.limit}", rule.expression]
     if rule.holds:
-        judged = f"`railweave health` checks that {rule.holds}"
+        check = f"`railweave health` checks that {rule.holds}"
+        # The paragraph on the alert has the code already.
         if not rule.alert:
-            judged = f"{rule.code}: {judged}"
-        parts += [judged, rule.explanation]
+            check = f"{rule.code}: {check}"
+        parts += [check, rule.explanation]
     if rule.inputs:
         parts.append("\n".join(["reads:", *map(_input_line, rule.inputs)]))
     parts.append(f"what to look at: {rule.runbook}")

@@ -109,19 +109,19 @@ def _over_a_year(availability: Availability | None) -> Iterator[list[RenderableT
     """Yield the paragraphs on a year of failures; none without rates."""
     if availability is None:
         return
-    kinds = [
+    kind_rows = [
         (kind.kind, f"{kind.components:,}", f"{kind.failures_per_year:,.2f}", f"{kind.mean_down:.2g}")
         for kind in availability.kinds
     ]
     yield [
         Text("Over a year, by your rates", style="bold"),
-        table("kind", "components", "failures a year", "out of service on average", rows=kinds),
+        table("kind", "components", "failures a year", "out of service on average", rows=kind_rows),
     ]
-    longest = []
+    class_rows = []
     for rated in (*availability.singles, *availability.pairs[:_WORST]):
         example = " and ".join(component.name for component in rated.failure.example)
-        longest.append((example, f"{rated.failure.count:,}", f"{rated.hours_per_year:,.3g}"))
-    yield [table("for example", "count", "hours a year", rows=longest)]
+        class_rows.append((example, f"{rated.failure.count:,}", f"{rated.hours_per_year:,.3g}"))
+    yield [table("for example", "count", "hours a year", rows=class_rows)]
     expected = (
         f"expected: {availability.ports_percent:.4f} % of the bandwidth of all node ports in service, "
         f"{availability.node_hours_out:,.3g} node-hours a year without any link"
@@ -154,8 +154,7 @@ COST_COLUMNS = (
 
 
 def cost_cells(cost: Cost) -> tuple[str, ...]:
-    """Return a cost as the cells of a row: nodes and rails out, ports, rail, uplinks, ratio, two leaves and
-    two nodes."""
+    """Return a cost as cells below ``COST_COLUMNS``, without the example and the count in front of them."""
     return (
         f"{cost.nodes_cut_off or '-'}",
         f"{cost.rails_out or '-'}",

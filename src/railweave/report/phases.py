@@ -35,13 +35,13 @@ def phases_view(phases: Sequence[Phase], base: str) -> RenderableType:
     if len(phases) == 1:
         return Text(f"one phase: `{command_line('deploy')}` does it in one step")
     rows = []
-    reason = ""
+    previous_reason = ""
     for phase in phases:
         title = phase.title
         # The reason of several phases is printed once, with the first of them.
-        if phase.why != reason:
+        if phase.why != previous_reason:
             title += f": {phase.why}"
-        reason = phase.why
+        previous_reason = phase.why
         rows.append((str(phase.number), title, _actor(phase), str(len(phase.cables) or "")))
     hint = (
         f"`{command_line('deploy', '--from', base)}` runs up to the next manual step and says what to do there;"

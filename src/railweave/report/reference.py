@@ -27,12 +27,12 @@ def intent_reference(schema: Mapping[str, Any]) -> str:
 
     The keys that most people write first are one table, all others another, each in the order of the schema.
     """
-    first: list[str] = []
-    expert: list[str] = []
+    first_rows: list[str] = []
+    expert_rows: list[str] = []
     for key in _keys(schema, schema, ""):
-        part = first if key.path in FIRST_KEYS else expert
-        part.append(_line(*key))
-    return "\n".join([*_INTENT, *_COLUMNS, *first, *_EXPERT, *_COLUMNS, *expert]) + "\n"
+        rows = first_rows if key.path in FIRST_KEYS else expert_rows
+        rows.append(_line(*key))
+    return "\n".join([*_INTENT, *_COLUMNS, *first_rows, *_EXPERT, *_COLUMNS, *expert_rows]) + "\n"
 
 
 class _IntentKey(NamedTuple):
@@ -96,7 +96,7 @@ def _keys(schema: Mapping[str, Any], node: Mapping[str, Any], path: str) -> Iter
 
 
 def _keys_of_list(schema: Mapping[str, Any], node: Mapping[str, Any], path: str) -> Iterator[_IntentKey]:
-    """Yield the further keys of a list of mappings if ``node`` is either one mapping or such a list, as ``nics`` is."""
+    """Yield the keys that only the list has if ``node`` may be one mapping or a list of mappings, as ``nics`` may."""
     properties = _resolved(schema, node).get("properties", {})
     if not properties:
         return

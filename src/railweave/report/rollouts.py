@@ -208,11 +208,10 @@ def _next(rollout: Rollout) -> Text:
     """Return the commands for a rollout that runs, has finished or was interrupted; empty if it changed nothing."""
     if rollout.alive:
         return Text(f"railweave rollout pause|continue|abort {rollout.name}", style="dim")
-    if rollout.finished and rollout.changed:
-        return Text(_rollback(rollout), style="dim")
     if rollout.finished:
         # A rollout that changed nothing has nothing to roll back.
-        return Text("", style="dim")
+        rollback = _rollback(rollout) if rollout.changed else ""
+        return Text(rollback, style="dim")
     resume = command_line("deploy", "--resume", rollout.name, target=rollout.target)
     return Text(f"{resume}\nor {_rollback(rollout)}", style="dim", no_wrap=True, overflow="ignore")
 

@@ -144,6 +144,7 @@ def _room(sizing: Sizing) -> Text:
     """Return the next step of growth, how many nodes fit without recabling, and the resource that limits them."""
     limit = sizing.limits.first
     resource = _RESOURCES.get(limit, limit)
+    # Its name in the table is that of a fabric with rails.
     if limit == "leaf_ports" and not _has_rails(sizing):
         resource = "ports of the switch"
     # `spine_ports` means the ports of the highest tier.

@@ -164,7 +164,10 @@ def _wrapped(text: Text, width: int) -> Text:
 
 
 def _line_breaks(plain: str, width: int, indent: int) -> list[int]:
-    """Return the offsets of the words in front of which a line break is added."""
+    """Return the offsets of the words in front of which a line break is added.
+
+    Lines have at most ``width`` cells of the terminal; those that begin at an added break get ``indent`` more later.
+    """
     breaks: list[int] = []
     line_start = 0
     for word in _WORDS.finditer(plain):

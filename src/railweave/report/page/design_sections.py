@@ -167,7 +167,10 @@ def _diagnostic_row(diagnostic: Diagnostic) -> tuple[Cell, ...]:
 
 
 def failures_section(classes: tuple[FailureClass, ...], lossless: Sequence[str]) -> Section:
-    """Return the cost of each single failure, the worst first, and what they all mean for the ``lossless`` classes."""
+    """Return the section about the ``classes`` of single failures and their cost, the worst first.
+
+    A sentence says what failures mean for the ``lossless`` traffic classes.
+    """
     rows: list[tuple[Cell, ...]] = []
     for failure_class in classes:
         component = failure_class.example[0]
@@ -179,11 +182,11 @@ def failures_section(classes: tuple[FailureClass, ...], lossless: Sequence[str])
         "with a link in service, rail by rail.",
         Tone.DIM,
     )
-    text = lossless_text(lossless)
-    safe = Words(f"{text[0].upper()}{text[1:]}.", Tone.DIM)
+    sentence = lossless_text(lossless)
+    about_lossless = Words(f"{sentence[0].upper()}{sentence[1:]}.", Tone.DIM)
     numbers = frozenset(range(1, len(COST_COLUMNS)))
     grid = Grid("Every single failure, by classes of symmetry", COST_COLUMNS, tuple(rows), numbers)
-    return Section("failures", "What failures cost", (grid, Sentences((about, safe))))
+    return Section("failures", "What failures cost", (grid, Sentences((about, about_lossless))))
 
 
 def bill_section(bill: Bill) -> Section:

@@ -44,7 +44,7 @@ class _PictureChoice(NamedTuple):
 
 
 def page_html(page: Page) -> bytes:
-    """Return the page, UTF-8."""
+    """Return the page as HTML in UTF-8: the pictures with their marks, the sections, and the data of its script."""
     fabric = page.fabric
     whole = with_leaving(scene_of(fabric, FABRIC), fabric, page.leaving)
     scenes = [whole, *(scene_of(fabric, key) for key in part_keys(fabric))]

@@ -82,20 +82,20 @@ def _timeline(fabric: Fabric, plan: Plan, marks: Marks, rehearsals: Sequence[Map
     """Yield the picture of the waves, with the times of a rehearsal that went through all of them."""
     if not plan.waves:
         return
-    seconds = _rehearsed_seconds(plan, rehearsals)
-    if seconds is None:
+    wave_seconds = _rehearsed_seconds(plan, rehearsals)
+    if wave_seconds is None:
         caption = "Waves, in their order"
     else:
         caption = "Waves, as long as each took on simulated switches"
     slots = []
     for index, wave in enumerate(plan.waves):
         uplink_percent: float = 100
-        left = _capacity_left(fabric, plan, wave)
-        if left is not None:
-            uplink_percent = left.least_uplink_percent
+        capacity_left = _capacity_left(fabric, plan, wave)
+        if capacity_left is not None:
+            uplink_percent = capacity_left.least_uplink_percent
         duration_s = None
-        if seconds is not None:
-            duration_s = seconds[index]
+        if wave_seconds is not None:
+            duration_s = wave_seconds[index]
         slots.append(WaveSlot(wave, uplink_percent, duration_s))
     yield Drawing(caption, timeline(fabric, slots, marks))
 
@@ -149,22 +149,22 @@ def _wave_row(fabric: Fabric, plan: Plan, number: int, wave: Sequence[str]) -> t
     drained = ""
     if drained_count:
         drained = counted(drained_count, "switch")
-    left = _capacity_left(fabric, plan, wave)
-    if left is None:
+    capacity_left = _capacity_left(fabric, plan, wave)
+    if capacity_left is None:
         return str(number), devices, f"{changes:,}", Words("none", Tone.DIM), drained, "", "", ""
     out_of_service = counted(len(_out_of_service(fabric, plan, wave)), "switch")
     paths = ""
-    if left.least_paths is not None:
-        paths = str(left.least_paths)
+    if capacity_left.least_paths is not None:
+        paths = str(capacity_left.least_paths)
     return (
         str(number),
         devices,
         f"{changes:,}",
         Words(out_of_service, Tone.BAD),
         drained,
-        percent_text(left.least_uplink_percent),
+        percent_text(capacity_left.least_uplink_percent),
         paths,
-        str(left.rails_out),
+        str(capacity_left.rails_out),
     )
 
 
