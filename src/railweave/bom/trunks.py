@@ -94,8 +94,9 @@ def trunked(racks: RackLayout | None, bought: Iterable[Assembly]) -> Trunked:
 
 def _route(racks: RackLayout, assembly: Assembly) -> _Route | None:
     """Return the route of a straight fiber between two racks, None for any other cable."""
-    same_plugs = len(set(assembly.plugs)) == 1
-    if not assembly.medium.fiber or assembly.shape is not AssemblyShape.STRAIGHT or not same_plugs:
+    is_straight = assembly.shape is AssemblyShape.STRAIGHT
+    has_same_plugs = len(set(assembly.plugs)) == 1
+    if not assembly.medium.fiber or not is_straight or not has_same_plugs:
         return None
     link = assembly.links[0].link
     rack = racks.places[link.lower].rack

@@ -86,11 +86,11 @@ def _device(fabric: Fabric, device: _PlacedDevice, x: float, floor: float, marks
         units = f"units {device.unit} to {device.unit + device.height - 1}"
     title = ", ".join(part for part in (device.name, units, summary(device_marks)) if part)
     name = short(fabric, device.name)
-    middle = top + device.height * _UNIT / 2 + 3
+    name_baseline = top + device.height * _UNIT / 2 + 3
     return (
         f'<a class="{classes}" href={quoteattr(f"#device-{device.name}")} aria-label={quoteattr(title)}>'
         f'<rect x="{x + 2}" y="{top + 0.5:g}" width="{_WIDTH - 4}" height="{device.height * _UNIT - 1}" rx="2"/>'
-        f"{_text('unit', x + _WIDTH / 2, middle, name)}<title>{escape(title)}</title></a>"
+        f"{_text('unit', x + _WIDTH / 2, name_baseline, name)}<title>{escape(title)}</title></a>"
     )
 
 

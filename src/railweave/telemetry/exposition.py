@@ -40,6 +40,7 @@ class ThresholdsText:
         """Yield the parts, and count their samples."""
         self.samples = 0
         for metric, samples in _samples(self._thresholds):
+            # A metric without samples has no header.
             has_header = False
             for text in samples:
                 if not has_header:

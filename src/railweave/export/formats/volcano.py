@@ -25,7 +25,7 @@ def _objects(source: ExportSource) -> list[dict[str, Any]]:
 
 
 def _hyper_node(source: ExportSource, group: TopologyGroup) -> dict[str, Any]:
-    """Return the object of a group."""
+    """Return the HyperNode of a group, whose members are its nodes, or the groups below it above tier 0."""
     if group.tier == 0:
         members = [_member("Node", source.node(name)) for name in group.nodes]
     else:
