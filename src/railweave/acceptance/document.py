@@ -169,6 +169,7 @@ def _test_text(test: PlannedTest, texts: _SharedTexts) -> bytes:
 
 
 def _link_json(link: CoveredLink) -> dict[str, Any]:
+    """Return a link with the keys of the document (`_RENAMED`)."""
     nic_port = None
     if link.nic_port is not None:
         nic_port = _nic_port_json(link.nic_port)
@@ -227,7 +228,7 @@ def _object_of(content: bytes, file: str) -> dict[str, Any]:
         document = orjson.loads(content)
     except orjson.JSONDecodeError as exc:
         raise _not_json(content, file, str(exc)) from None
-    if not isinstance(document, dict) or "version" not in document or "rounds" not in document:
+    if not isinstance(document, dict) or not {"version", "rounds"} <= document.keys():
         raise _refused("this is not an acceptance plan", file)
     version = document["version"]
     if version != DOCUMENT_VERSION:

@@ -207,7 +207,8 @@ class _FolderReader:
         versions = [str(tool_file.reading.values.get("tool_version", ""))]
         if meta is not None:
             versions.append(meta.tool_version)
-            if meta.plan_sha256 and self.plan_sha256 and meta.plan_sha256 != self.plan_sha256:
+            plans_are_known = bool(meta.plan_sha256 and self.plan_sha256)
+            if plans_are_known and meta.plan_sha256 != self.plan_sha256:
                 message = f"results of another plan (plan_sha256 {meta.plan_sha256[:12]}…)"
                 self._add(_Complaint("RW922", message, "run this plan, or judge them beside theirs"), where, meta_path)
                 return False
@@ -340,10 +341,10 @@ def _differ(first: ToolReading, second: ToolReading) -> bool:
     """Tell whether two readings have different rates of one name; what programs round (`_DIFFERENCE`) is ignored."""
     shared_rates = [name for name in first.values.keys() & second.values.keys() if "gbps" in name.casefold()]
     for name in shared_rates:
-        left = first.values[name]
-        right = second.values[name]
-        if not isinstance(left, float) or not isinstance(right, float):
+        first_rate = first.values[name]
+        second_rate = second.values[name]
+        if not isinstance(first_rate, float) or not isinstance(second_rate, float):
             continue
-        if abs(left - right) > _DIFFERENCE * max(abs(left), abs(right)):
+        if abs(first_rate - second_rate) > _DIFFERENCE * max(abs(first_rate), abs(second_rate)):
             return True
     return False

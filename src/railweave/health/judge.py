@@ -88,7 +88,8 @@ def _gap(need: CounterNeed, codes: list[str], devices: list[str], release: str) 
     """
     reason = f"no counter of {need.kind} in {need.table}"
     fix = need.fix
-    if need.since and release.isdecimal() and release < need.since:
+    release_lacks_counter = bool(need.since) and release.isdecimal() and release < need.since
+    if release_lacks_counter:
         reason = f"{reason}: SONiC {release} has none"
         fix = f"upgrade to SONiC {need.since} or later"
     return HealthGap(tuple(codes), tuple(devices), reason, fix)

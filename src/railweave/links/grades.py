@@ -112,16 +112,16 @@ def _uncorrectable_reason(end: EndReading, limits: LinkLimits) -> Reason:
     """Return the grade of codewords that FEC could not correct: C for as many as chance allows at the limit, else D."""
     errors = end.errors
     allowed = errors.bits / limits.fec.codeword_bits * LOSS_LIMIT
-    most = allowed + _DEVIATIONS * allowed**0.5
+    most_by_chance = allowed + _DEVIATIONS * allowed**0.5
     losses = "codewords that FEC could not correct"
     if limits.fec is NO_FEC:
         # A single wrong bit is a frame, which IEEE 802.3 allows now and then.
-        most = max(most, _DEVIATIONS)
+        most_by_chance = max(most_by_chance, _DEVIATIONS)
         losses = "frames with errors"
     grade = Grade.D
     one_may_be_chance = limits.fec is NO_FEC or allowed >= 1
     # Without measured bits nothing says that so many are allowed.
-    if errors.bits and errors.uncorrectable <= most and one_may_be_chance:
+    if errors.bits and errors.uncorrectable <= most_by_chance and one_may_be_chance:
         grade = Grade.C
     return Reason(grade, f"{end.name} counted {errors.uncorrectable:,} {losses}")
 

@@ -113,7 +113,9 @@ def breaches_of(module: Module, lanes: range | None = None) -> list[OpticsBreach
     """Return the readings of a module beyond its own thresholds; with ``lanes`` other lanes are left out."""
     breaches = []
     for name, lane, value in module_values(module.readings):
-        if lanes is not None and lane and lane not in lanes:
+        # Lane 0 stands for the whole module, which all ports of its cage share.
+        is_of_other_port = lanes is not None and lane > 0 and lane not in lanes
+        if is_of_other_port:
             continue
         breach = _breach(name, lane, value, module.thresholds)
         if breach is not None:

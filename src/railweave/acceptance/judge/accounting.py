@@ -52,18 +52,18 @@ class LinkFlows(NamedTuple):
     round: str
     is_up: bool
     # The indexes of these links among those of the plan, ascending.
-    places: Sequence[int]
+    link_indexes: Sequence[int]
     sent: Sequence[int]
     received: Sequence[int]
 
-    def has(self, place: int) -> bool:
-        """Tell whether the link of the plan at index ``place`` carried load."""
-        number = bisect_left(self.places, place)
-        return number < len(self.places) and self.places[number] == place
+    def has(self, link_index: int) -> bool:
+        """Tell whether a link, by its index in the plan, carried load."""
+        number = bisect_left(self.link_indexes, link_index)
+        return number < len(self.link_indexes) and self.link_indexes[number] == link_index
 
     def flow(self, index: PlanIndex, number: int) -> Flow:
         """Return the flow of one of these links; ``number`` is its index in the columns."""
-        link = index.plan.links[self.places[number]]
+        link = index.plan.links[self.link_indexes[number]]
         return Flow(link, *self.ends(link), self.round, self.sent[number], self.received[number])
 
     def ends(self, link: CoveredLink) -> tuple[PortEnd, PortEnd]:
@@ -87,18 +87,18 @@ def loaded_flows(index: PlanIndex, tallies: Mapping[str, RoundTally]) -> Iterato
             received_column = tally.column(receivers, CounterMeaning.RECEIVED_BYTES)
             # One comprehension for speed: it looks at every link of the fabric in every round.
             rows = [
-                (place, sent, received)
-                for place, (sent, received, least) in enumerate(
+                (link_index, sent, received)
+                for link_index, (sent, received, least) in enumerate(
                     zip(sent_column, received_column, least_of_links, strict=True)
                 )
                 if sent is not None and received is not None and (sent >= least or received >= least)
             ]
             if rows:
-                places, sent_bytes, received_bytes = zip(*rows, strict=True)
+                link_indexes, sent_bytes, received_bytes = zip(*rows, strict=True)
                 yield LinkFlows(
                     round=tally.round,
                     is_up=is_up,
-                    places=array("Q", places),
+                    link_indexes=array("Q", link_indexes),
                     sent=array("Q", sent_bytes),
                     received=array("Q", received_bytes),
                 )
@@ -127,9 +127,9 @@ def imbalances(index: PlanIndex, flows: Iterable[LinkFlows]) -> dict[tuple[PortE
         compared_of: dict[KindOfLink, _Compared] = {
             kind: _Compared(round_flows, [], []) for kind in dict.fromkeys(kind_of)
         }
-        columns = zip(round_flows.places, round_flows.sent, round_flows.received, strict=True)
-        for number, (place, sent, received) in enumerate(columns):
-            compared = compared_of[kind_of[place]]
+        columns = zip(round_flows.link_indexes, round_flows.sent, round_flows.received, strict=True)
+        for number, (link_index, sent, received) in enumerate(columns):
+            compared = compared_of[kind_of[link_index]]
             compared.numbers.append(number)
             compared.shares.append((sent - received) / max(sent, received))
         for kind, compared in compared_of.items():

@@ -24,14 +24,16 @@ Attribution = tuple[Culprit | None, frozenset[str]]
 """A culprit, None if nothing explains the tests, and the ids of the tests that it made slow."""
 
 
-class Others(NamedTuple):
+class OtherTests(NamedTuple):
     """The tests that do not belong to a symptom: which did well, and which break the same rule as badly."""
 
     well: frozenset[str]
     beside: frozenset[str]
 
 
-def attributed(case: Case, symptom: Symptom, culprits: Sequence[Culprit], others: Others) -> Iterator[Attribution]:
+def attributed(
+    case: Case, symptom: Symptom, culprits: Sequence[Culprit], other_tests: OtherTests
+) -> Iterator[Attribution]:
     """Yield each culprit with the tests of a symptom that it made slow; tests that nothing explains come with None.
 
     ``culprits`` are those that are known from other symptoms.
@@ -47,12 +49,12 @@ def attributed(case: Case, symptom: Symptom, culprits: Sequence[Culprit], others
         return
     # A node that is slow in collectives may pass every pair, and a pair of long latency may have its bandwidth.
     kinds = _compared_kinds(case.index.tests[min(symptom.tests)].kind)
-    other_tests = others.well - symptom.tests - others.beside
-    passed = frozenset(name for name in other_tests if case.index.tests[name].kind in kinds)
+    well = other_tests.well - symptom.tests - other_tests.beside
+    passed = frozenset(name for name in well if case.index.tests[name].kind in kinds)
     named_culprits = list(culprits)
     held_up = _held_up(case, named_culprits, unexplained)
     failed = frozenset(unexplained - held_up.keys())
-    for blame in explain(case, failed, passed, others.beside | held_up.keys()):
+    for blame in explain(case, failed, passed, other_tests.beside | held_up.keys()):
         new_culprit = _blamed(case, blame)
         tests = blame.tests & unexplained
         if new_culprit is not None and tests:

@@ -50,30 +50,30 @@ class Case:
     @cached_property
     def loaded_up(self) -> frozenset[int]:
         """Return the indexes of the plan's links that carried load upwards in any round."""
-        return frozenset().union(*(flows.places for flows in self.flows if flows.is_up))
+        return frozenset().union(*(flows.link_indexes for flows in self.flows if flows.is_up))
 
     @cached_property
     def loaded_down(self) -> frozenset[int]:
         """Return the indexes of the plan's links that carried load downwards in any round."""
-        return frozenset().union(*(flows.places for flows in self.flows if not flows.is_up))
+        return frozenset().union(*(flows.link_indexes for flows in self.flows if not flows.is_up))
 
     def loaded_links(self) -> Iterator[CoveredLink]:
         """Yield the links that carried load in any round, in the order of the plan."""
-        for place in sorted(self.loaded_up | self.loaded_down):
-            yield self.index.plan.links[place]
+        for link_index in sorted(self.loaded_up | self.loaded_down):
+            yield self.index.plan.links[link_index]
 
     def receivers(self, round_id: str) -> Iterator[PortEnd]:
         """Yield the ends at which load arrived in a round."""
         for flows in self.flows:
             if flows.round == round_id:
-                for place in flows.places:
-                    _, receiver = flows.ends(self.index.plan.links[place])
+                for link_index in flows.link_indexes:
+                    _, receiver = flows.ends(self.index.plan.links[link_index])
                     yield receiver
 
     def carried_load(self, round_id: str, link: CoveredLink) -> bool:
         """Tell whether a link carried load in a round."""
-        place = self.index.place_of_link[link.lower]
-        return any(flows.has(place) for flows in self.flows if flows.round == round_id)
+        link_index = self.index.index_of_link[link.lower]
+        return any(flows.has(link_index) for flows in self.flows if flows.round == round_id)
 
     @cached_property
     def unequal(self) -> Mapping[tuple[PortEnd, PortEnd], list[Flow]]:
@@ -90,7 +90,8 @@ class Case:
         for counts in self.rounds():
             for device in self.index.devices:
                 surplus = inner_surplus(self.index, counts, device, self.unequal)
-                if surplus and not (self.is_lossy and surplus > 0):
+                is_trimmed = self.is_lossy and surplus > 0
+                if surplus and not is_trimmed:
                     surpluses[counts.round, device] = surplus
         return surpluses
 

@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
-from railweave.acceptance.judge.attribution import Others, attributed
+from railweave.acceptance.judge.attribution import OtherTests, attributed
 from railweave.acceptance.judge.case import Case
 from railweave.acceptance.judge.elements import Culprit, Element, ElementKind, Symptom
 from railweave.acceptance.judge.paths import ends_of
@@ -64,8 +64,8 @@ def findings(case: Case, symptoms: Iterable[Symptom]) -> tuple[AcceptanceFinding
         breaches.append(_BlamedSymptom(symptom, symptom.culprit, symptom.message))
     well = did_well(case)
     for symptom in sorted(test_symptoms, key=lambda test_symptom: _order(case, test_symptom)):
-        others = Others(well, _beside(symptom, test_symptoms))
-        for culprit, tests in attributed(case, symptom, culprits, others):
+        other_tests = OtherTests(well, _beside(symptom, test_symptoms))
+        for culprit, tests in attributed(case, symptom, culprits, other_tests):
             with_suspects = symptom._replace(suspects=_suspects(case, tests))
             breaches.append(_BlamedSymptom(with_suspects, culprit, _tests_text(case, symptom, tests)))
             if culprit is not None and culprit not in culprits:

@@ -52,6 +52,7 @@ def _leak_symptoms(case: Case) -> Iterator[Symptom]:
 
 
 def _swap_symptom(first: CoveredLink, second: CoveredLink) -> Symptom:
+    """Return the symptom of two links whose cables are swapped."""
     cables = tuple(dict.fromkeys((first.cable, second.cable)))
     message = f"what {end_text(first.lower)} sent arrived at {end_text(second.upper)}"
     culprit = Culprit(

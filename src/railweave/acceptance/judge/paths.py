@@ -47,9 +47,9 @@ class PlanIndex:
         return links
 
     @cached_property
-    def place_of_link(self) -> Mapping[PortEnd, int]:
+    def index_of_link(self) -> Mapping[PortEnd, int]:
         """Return the index of each link among those of the plan, by its lower end."""
-        return {link.lower: place for place, link in enumerate(self.plan.links)}
+        return {link.lower: index for index, link in enumerate(self.plan.links)}
 
     @cached_property
     def lower_places(self) -> list[int]:

@@ -37,10 +37,10 @@ def loaded_links(case: Case) -> frozenset[PortEnd]:
     """Return the lower ends of the links that rounds loaded: in both directions, if the plan has flows in both."""
     loaded_both_ways = case.loaded_up & case.loaded_down
     loaded: set[PortEnd] = set()
-    for place in case.loaded_up | case.loaded_down:
-        link = case.index.plan.links[place]
+    for link_index in case.loaded_up | case.loaded_down:
+        link = case.index.plan.links[link_index]
         # A probability of 0 says that the plan does not load the link in both directions.
-        if place in loaded_both_ways or link.probability == 0:
+        if link_index in loaded_both_ways or link.probability == 0:
             loaded.add(link.lower)
     return frozenset(loaded)
 
@@ -92,14 +92,14 @@ def dead_symptoms(case: Case) -> Iterator[Symptom]:
         fix = "find out why nothing of this plane forwards: power, cabling, BGP (`railweave verify`)"
         culprit = Culprit((setting_element(f"plane {plane}"),), "carries nothing", fix, devices=devices)
         yield Symptom("A-7", Severity.ERROR, f"no link of plane {plane} carried traffic in any round", fix, culprit)
-    rest = [link for link in dead if link.plane not in planes]
-    for device, links in _dead_devices(case, rest).items():
+    unexplained = [link for link in dead if link.plane not in planes]
+    for device, links in _dead_devices(case, unexplained).items():
         fix = "find out why it does not forward: power, BGP, maintenance mode (`railweave verify`)"
         culprit = Culprit((Element(ElementKind.DEVICE, device),), "carries nothing", fix, devices=(device,))
         message = f"none of the {len(links)} links of {device} carried traffic"
         yield Symptom("A-6", Severity.ERROR, message, fix, culprit)
-        rest = [link for link in rest if link not in links]
-    yield from _dead_cables(case, rest)
+        unexplained = [link for link in unexplained if link not in links]
+    yield from _dead_cables(case, unexplained)
     yield from _one_way_symptoms(case, unused, dead)
 
 
@@ -205,8 +205,8 @@ def uneven_symptoms(case: Case) -> Iterator[Symptom]:
     for flows in case.flows:
         if case.index.rounds[flows.round].kind is not RoundKind.LOADED:
             continue
-        for place, sent in zip(flows.places, flows.sent, strict=True):
-            sender, _ = flows.ends(case.index.plan.links[place])
+        for link_index, sent in zip(flows.link_indexes, flows.sent, strict=True):
+            sender, _ = flows.ends(case.index.plan.links[link_index])
             sent_bytes[sender] += sent
     for bundle in link_bundles(case, RoundKind.LOADED, ran=True):
         if bundle.flows:
@@ -227,6 +227,6 @@ def _uneven_in_bundle(case: Case, bundle: LinkBundle, sent_bytes: Mapping[PortEn
         scatter_bytes = sqrt(_UNEQUAL_FLOWS * bundle.flows * share * (1 - share)) * total_bytes / bundle.flows
         if 0 < sent_bytes[end] < share * total_bytes - deviations * scatter_bytes:
             culprit = Culprit((cable_element(link),), "carries too little", _REPLUG, cables=(link.cable,))
-            part = sent_bytes[end] / total_bytes
-            message = f"{end_text(end)} sent {part:.1%} of its bundle, {share:.1%} are its share"
+            sent_share = sent_bytes[end] / total_bytes
+            message = f"{end_text(end)} sent {sent_share:.1%} of its bundle, {share:.1%} are its share"
             yield Symptom("A-6", Severity.ERROR, message, _REPLUG, culprit)

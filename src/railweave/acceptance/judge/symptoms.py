@@ -95,8 +95,8 @@ def did_well(case: Case) -> frozenset[str]:
         if not measures or any(measure.failed for measure in measures):
             continue
         if test.kind in (RoundKind.LOADED, RoundKind.INCAST, RoundKind.SOAK) and test.receiver is not None:
-            least = min(least_alone.get(test.sender, 0.0), least_alone.get(test.receiver, 0.0))
-            if not least or measures[0].value < least:
+            least_gbps = min(least_alone.get(test.sender, 0.0), least_alone.get(test.receiver, 0.0))
+            if not least_gbps or measures[0].value < least_gbps:
                 continue
         tests.add(test.id)
     return frozenset(tests)

@@ -187,10 +187,12 @@ def _summary(clusters: Sequence[Sequence[float]]) -> KindShares:
     quantile = floor(values[int(count * QUANTILE)] * 1e4) / 1e4
     mean = round(sum(values) / count, 4)
     variance = sum((sum(shares) - mean * len(shares)) ** 2 for shares in clusters) / count
-    low_counts = [sum(share < quantile for share in shares) for shares in clusters]
-    low_part = sum(low_counts) / count
+    counts_below = [sum(share < quantile for share in shares) for shares in clusters]
+    share_below = sum(counts_below) / count
     dispersion = 1.0
-    if low_part:
-        squares = sum((low - low_part * len(shares)) ** 2 for low, shares in zip(low_counts, clusters, strict=True))
-        dispersion = max(1.0, round(squares / (count * low_part * (1 - low_part)), 2))
+    if share_below:
+        squares = sum(
+            (below - share_below * len(shares)) ** 2 for below, shares in zip(counts_below, clusters, strict=True)
+        )
+        dispersion = max(1.0, round(squares / (count * share_below * (1 - share_below)), 2))
     return KindShares(count, quantile, mean, variance, dispersion)

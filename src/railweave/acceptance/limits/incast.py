@@ -54,13 +54,14 @@ def incast_senders(paths: FabricPaths, device: str, speed_gbps: int) -> IncastSe
     """
     thresholds = queue_thresholds(paths, device, speed_gbps)
     marking = thresholds.marking
-    product_bytes = bandwidth_delay_bytes(speed_gbps)
-    senders = max(_LEAST, 1 + ceil(_BURST_TO_KMIN * marking.minimum_bytes / product_bytes))
+    # What one sender sends until the first notification reaches it.
+    sender_bytes = bandwidth_delay_bytes(speed_gbps)
+    senders = max(_LEAST, 1 + ceil(_BURST_TO_KMIN * marking.minimum_bytes / sender_bytes))
     most_bytes = _most_bytes(thresholds, senders)
-    while senders > _LEAST and most_bytes is not None and (senders - 1) * product_bytes > most_bytes:
+    while senders > _LEAST and most_bytes is not None and (senders - 1) * sender_bytes > most_bytes:
         senders -= 1
         most_bytes = _most_bytes(thresholds, senders)
-    return IncastSenders(senders, marking.minimum_bytes, (senders - 1) * product_bytes, most_bytes)
+    return IncastSenders(senders, marking.minimum_bytes, (senders - 1) * sender_bytes, most_bytes)
 
 
 def _most_bytes(thresholds: QueueThresholds, senders: int) -> int | None:

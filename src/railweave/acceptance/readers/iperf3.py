@@ -80,6 +80,7 @@ def _sums(end: dict[str, Any], prefix: str, suffix: str) -> dict[str, Scalar]:
     }
     sent_bps = numbers["sent_bps"]
     lost_pct = numbers["lost_pct"]
+    # Without a sum of the receiver, what arrived follows from its losses.
     if not received and sent_bps is not None and lost_pct is not None:
         numbers["received_bps"] = sent_bps * (1 - lost_pct / 100)
     return {prefix + name: value for name, value in numbers.items() if value is not None}

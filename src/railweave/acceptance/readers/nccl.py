@@ -326,15 +326,16 @@ def read_diagnostics(text: str) -> ToolReading:
     for tag, message in _DIAGNOSIS.findall(text):
         rates = _RATES.match(message)
         if rates is not None:
-            least, median, most, nics = rates.groups()
-            for name, rate in (("min", least), ("median", median), ("max", most)):
+            lowest, median, highest, nics = rates.groups()
+            for name, rate in (("min", lowest), ("median", median), ("max", highest)):
                 values[f"{nics}_nic_{name}_Gbps"] = number(rate) or 0.0
         outlier = _OUTLIER.match(message)
         if outlier is not None and "outlier_rank" not in values:
             values |= {"outlier_rank": whole(outlier[1]) or 0, "outlier_host": outlier[2]}
         edges = _EDGES.match(message)
         lacks_edges = edges is not None and edges[1] != edges[2]
-        is_failure = lacks_edges or (tag == "INFO" and any(word in message for word in _FAILS))
+        reports_failure = tag == "INFO" and any(phrase in message for phrase in _FAILS)
+        is_failure = lacks_edges or reports_failure
         if message.startswith("p2p:"):
             values["p2p_ok"] = values.get("p2p_ok") is not False and not is_failure
         has_failed = has_failed or is_failure

@@ -167,7 +167,8 @@ def setting_values(settings: Mapping[str, object], title: str) -> tuple[dict[str
     if "Bidirectional" in title:
         values["bidirectional"] = True
         remarks.append("the value is the sum of both directions")
-    if "Latency" in title and ("Read" in title or "Atomic" in title):
+    waits_for_reply = "Read" in title or "Atomic" in title
+    if "Latency" in title and waits_for_reply:
         values["round_trip"] = True
         remarks.append("READ and ATOMIC latency is the full round trip, that of WRITE and SEND half of it")
     return values, remarks

@@ -148,15 +148,16 @@ def _read_host(text: str) -> ToolReading:
     values |= _side_rates(side_tables)
     is_bidirectional = values.get("bidirectional") is True
     answers = _read_rows(table, values, remarks, is_bidirectional=is_bidirectional)
-    _, _, rest = text.partition("#bytes")
+    _, _, below_header = text.partition("#bytes")
     sizes = {row["MsgSize"] for row in table.rows}
     # The table of all sizes (-a) starts at 2 and ends with a line of dashes.
     has_all_sizes = len(sizes) > 1 or "2" in sizes
-    lacks_end = has_all_sizes and "-" * 20 not in rest
+    lacks_end = has_all_sizes and "-" * 20 not in below_header
     if lacks_end or any(table.is_cut for table in tables):
         remarks.append("the file ends within the table: rows are missing")
         answers.append(Answer.INCOMPLETE)
-    if "wc_status" in values or (lines.faults and lines_with(rest, *_FAULTS)):
+    has_faults_below = bool(lines.faults) and bool(lines_with(below_header, *_FAULTS))
+    if "wc_status" in values or has_faults_below:
         answers.append(Answer.ERROR)
     return reading(FORMAT, worst(answers), values, remarks)
 
@@ -263,10 +264,10 @@ def _answer_without_row(text: str, faults: Sequence[str]) -> Answer:
 
     Its traffic failed (ERROR), it was cut short (INCOMPLETE), or it did not start or does not measure (NOT_MEASURED).
     """
-    _, header, rest = text.partition("#bytes")
-    if _COMPLETION.search(text) or (faults and lines_with(rest, *_FAULTS)):
+    _, header, below_header = text.partition("#bytes")
+    if _COMPLETION.search(text) or (faults and lines_with(below_header, *_FAULTS)):
         return Answer.ERROR
-    table_has_ended = header and "-" * 20 in rest
+    table_has_ended = header and "-" * 20 in below_header
     if table_has_ended:
         return Answer.NOT_MEASURED
     has_started = header or (_TITLE.search(text) and not faults)

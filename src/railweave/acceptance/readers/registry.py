@@ -60,7 +60,10 @@ def read_tool_output(data: bytes, name: str = "") -> ToolReading:
     reading = None
     if text.lstrip()[0] in "{[":
         reading = _read_documents(text)
-    reading = reading or _read_text(text) or _read_embedded_documents(text)
+    if reading is None:
+        reading = _read_text(text)
+    if reading is None:
+        reading = _read_embedded_documents(text)
     if reading is not None:
         return reading
     where = f" in {name}" if name else ""
