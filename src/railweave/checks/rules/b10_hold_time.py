@@ -9,7 +9,7 @@ RULE = rule("B-10", "the BGP hold time is at least three keepalives", __doc__, "
 
 @RULE.on_intent
 def check_hold_time(intent: Intent) -> Breaches:
-    """Compare the hold time with the keepalives."""
+    """Yield a breach if the hold time is shorter than three keepalives."""
     bgp = intent.policies.bgp
     if bgp.hold_s < 3 * bgp.keepalive_s:
         message = (

@@ -23,32 +23,36 @@ RULE = rule(
 
 @RULE.on_intent
 def check_as_numbers(intent: Intent) -> Breaches:
-    """Look at the ranges, as far as they are those of the smallest fabric that the intent can mean."""
+    """Yield a breach for each tier whose AS numbers are not private, and for each pair of tiers that share one.
+
+    The ranges are those of the smallest fabric that the intent can mean.
+    """
     private = {}
-    for name, numbers in _ranges(intent).items():
+    for name, numbers in _ranges_of_tiers(intent).items():
         if any(first <= numbers[0] and numbers[-1] <= last for first, last in PRIVATE_ASNS):
             private[name] = numbers
             continue
         yield _not_private(name, numbers)
     for (tier, numbers), (other_tier, other_numbers) in combinations(private.items(), 2):
-        few, many = sorted((numbers, other_numbers), key=len)
+        shorter, longer = sorted((numbers, other_numbers), key=len)
         # Numbers of spines have gaps, so ranges that overlap need not meet.
-        shared = next((number for number in few if number in many), None)
+        shared = next((number for number in shorter if number in longer), None)
         if shared is not None:
-            yield _shared(intent, tier, other_tier, shared)
+            yield _shared_number(intent, tier, other_tier, shared)
 
 
 def _not_private(tier: str, numbers: Sequence[int]) -> Breach:
     reason = _RESERVED_ASNS.get(numbers[0], "not all private")
-    reached = str(numbers[0])
+    range_text = str(numbers[0])
     if len(numbers) > 1:
-        reached += f" to {numbers[-1]}"
-    message = f"the AS numbers of the {tier.replace('_', '-')} tier, {reached}, are {reason}"
+        range_text += f" to {numbers[-1]}"
+    message = f"the AS numbers of the {tier.replace('_', '-')} tier, {range_text}, are {reason}"
     fix = "use 4200000000 to 4294967294, or 64512 to 65534 for a small fabric (RFC 6996)"
     return Breach(f"addressing.asn.{tier}", message, fix)
 
 
-def _shared(intent: Intent, tier: str, other_tier: str, number: int) -> Breach:
+def _shared_number(intent: Intent, tier: str, other_tier: str, number: int) -> Breach:
+    """Return the breach of two tiers with the same AS number, at a range that the intent states if there is one."""
     paths = [f"addressing.asn.{tier}", f"addressing.asn.{other_tier}"]
     stated = [path for path in paths if path in intent.places] or paths
     tiers = f"{tier.replace('_', '-')} and {other_tier.replace('_', '-')}"
@@ -56,7 +60,8 @@ def _shared(intent: Intent, tier: str, other_tier: str, number: int) -> Breach:
     return Breach(stated[-1], f"AS number {number} would belong to {tiers} switches", fix)
 
 
-def _ranges(intent: Intent) -> dict[str, range]:
+def _ranges_of_tiers(intent: Intent) -> dict[str, range]:
+    """Return the AS numbers that each tier needs at least, by its key in the intent."""
     topology = intent.topology
     addressing = intent.policies.addressing
     leaves = max(topology.leaf.count or 1, topology.reserve.leaves or 1) * topology.planes

@@ -15,7 +15,7 @@ RULE = rule(
 
 @RULE.on_intent
 def compare_pools(intent: Intent) -> Breaches:
-    """Look for pools that overlap; the one in the file is named, the other may be a default."""
+    """Yield a breach for each pair of pools that overlap, at a pool that the file states if there is one."""
     for (name, pool), (other_name, other_pool) in combinations(intent.pools.items(), 2):
         if pool.meets(other_pool):
             paths = [pool_path(other_name), pool_path(name)]

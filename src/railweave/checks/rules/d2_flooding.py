@@ -10,15 +10,18 @@ RULE = rule(
 
 @RULE.on_link
 def check_vlans(link: LinkEnds) -> LinkBreaches:
-    """Look for fabric ports in VLANs; a sub-interface is routed and floods nothing."""
+    """Yield a breach for each fabric port with a lossless priority that is in a VLAN.
+
+    A sub-interface is routed and floods nothing.
+    """
     for end in link.switches:
         if not link.lossless or not end.domains:
             continue
-        listed = ", ".join(sorted(end.domains))
+        domains = ", ".join(sorted(end.domains))
         lossless = ", ".join(map(str, sorted(link.lossless)))
         message = (
-            f"{end} towards {link.far(end)} is in {listed}, which floods packets to unknown addresses, and priority"
+            f"{end} towards {link.far(end)} is in {domains}, which floods packets to unknown addresses, and priority"
             f" {lossless} is lossless there: PFC may stand still in a ring"
         )
-        fix = f"take {end.port} out of {listed}; every link of the fabric is routed"
-        yield LinkBreach(end, f"floods {listed}", message, fix)
+        fix = f"take {end.port} out of {domains}; every link of the fabric is routed"
+        yield LinkBreach(end, f"floods {domains}", message, fix)

@@ -27,17 +27,19 @@ RULE = rule(
 
 @RULE.on_intent
 def check_intended_thresholds(intent: Intent) -> Breaches:
-    """Look for thresholds that do not rise."""
+    """Yield a breach for each marked class with thresholds that do not rise."""
     for index, traffic_class in enumerate(intent.policies.classes):
         ecn = traffic_class.ecn
         if not traffic_class.marks or ecn is None or ecn.minimum_bytes < ecn.maximum_bytes:
             continue
-        low_kb = ecn.minimum_bytes // 1000
-        high_kb = ecn.maximum_bytes // 1000
-        message = f"class `{traffic_class.name}`: marking would start at {low_kb} KB and be complete at {high_kb} KB"
-        fix = f"raise max_kb, to {4 * low_kb} for example"
-        if low_kb > high_kb:
-            fix = f"swap them: min_kb: {high_kb}, max_kb: {low_kb}"
+        minimum_kb = ecn.minimum_bytes // 1000
+        maximum_kb = ecn.maximum_bytes // 1000
+        message = (
+            f"class `{traffic_class.name}`: marking would start at {minimum_kb} KB and be complete at {maximum_kb} KB"
+        )
+        fix = f"raise max_kb, to {4 * minimum_kb} for example"
+        if minimum_kb > maximum_kb:
+            fix = f"swap them: min_kb: {maximum_kb}, max_kb: {minimum_kb}"
         yield Breach(f"traffic_classes[{index}].ecn.min_kb", message, fix)
 
 
@@ -54,13 +56,13 @@ SEVERITY = {
 
 @RULE.on_link
 def check_set_thresholds(link: LinkEnds) -> LinkBreaches:
-    """Look at the thresholds of each lossless queue as they are set."""
+    """Yield a breach for each lossless queue with thresholds that do not rise or do not fit the queue."""
     yield from broken_thresholds(link, "E-1")
 
 
 @RULE.on_link
 def compare_with_design(link: LinkEnds) -> LinkBreaches:
-    """Compare the marking of each marked queue with the design's."""
+    """Yield a breach for each marked queue that marks packets of a color in another way than designed."""
     for end in link.switches:
         for traffic_class in link.marked_classes:
             wred = wred_of(end, traffic_class.priority)
@@ -92,7 +94,7 @@ def wred_of(end: "PortSettings", queue: int) -> "Wred | None":
 
 
 def broken_thresholds(link: LinkEnds, code: str) -> LinkBreaches:
-    """Yield the lossless queues whose thresholds break a rule of marking that the design meets."""
+    """Yield a breach for each lossless queue whose thresholds break the rule ``code``, which the design meets."""
     for end in link.switches:
         plan = link.plans(end.device)
         design = link.design(end)
@@ -115,7 +117,10 @@ def broken_thresholds(link: LinkEnds, code: str) -> LinkBreaches:
 
 
 def _broken_rule(code: str, wred: "Wred | None", limits: PauseLimits | None) -> MarkingRule | None:
-    """Return a rule with the numbers of the last color that breaks it; None if none does, or there is no profile."""
+    """Return the rule with a code and the numbers of the last color that breaks it.
+
+    None if no color breaks it, or if the profile or the limits are not known.
+    """
     if wred is None or limits is None:
         return None
     last_broken: MarkingRule | None = None
@@ -127,19 +132,22 @@ def _broken_rule(code: str, wred: "Wred | None", limits: PauseLimits | None) -> 
 
 
 def pause_limits(plan: BufferPlan, end: "PortSettings", priority: int) -> PauseLimits | None:
-    """Return the limits at which a lossless group of a port pauses, by its pools and profiles; None if these were not
-    read, or the group has no alpha."""
+    """Return the limits at which a lossless group of a port pauses, by its pools and profiles.
+
+    None if these were not read, or if the group has no alpha.
+    """
     group = (end.group_buffers or {}).get(priority)
     queue = (end.queue_buffers or {}).get(priority)
     if end.pools is None or end.buffer_model is None or group is None or group.dynamic_th is None:
         return None
     queue_profile = None
     if queue is not None:
-        queue_profile = _profile(queue)
+        queue_profile = _profile_of(queue)
     return plan.limits_with(end.pools, end.buffer_model, group.dynamic_th, queue_profile)
 
 
-def _profile(use: "BufferUse") -> BufferProfile:
+def _profile_of(use: "BufferUse") -> BufferProfile:
+    """Return the profile of a queue, static if it states a static threshold."""
     if use.static_th is None:
         return BufferProfile(use.profile, use.pool, use.size_bytes or 0, "dynamic", use.dynamic_th or 0)
     return BufferProfile(use.profile, use.pool, use.size_bytes or 0, "static", use.static_th)

@@ -14,5 +14,5 @@ RULE = rule(
 
 @RULE.on_link
 def check_set_thresholds(link: LinkEnds) -> LinkBreaches:
-    """Look at the thresholds of each queue as they are set."""
+    """Yield a breach for each lossless queue that marks only after a single congested priority group has paused."""
     yield from broken_thresholds(link, "E-2")

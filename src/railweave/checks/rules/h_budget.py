@@ -20,7 +20,7 @@ _MOST_LOSSLESS = 2
 
 @RULE.on_intent
 def count_lossless_classes(intent: Intent) -> Breaches:
-    """Count the lossless classes; the check of the design compares them with the buffer."""
+    """Yield a warning for more than two lossless classes; the check of the design compares them with the buffer."""
     lossless = [traffic_class.name for traffic_class in intent.policies.classes if traffic_class.lossless]
     if len(lossless) > _MOST_LOSSLESS:
         message = f"{len(lossless)} lossless classes ({', '.join(lossless)}): each reserves headroom on every port"
@@ -30,7 +30,7 @@ def count_lossless_classes(intent: Intent) -> Breaches:
 
 @RULE.on_switch
 def check_switch_budget(switch: SwitchRead) -> Breaches:
-    """Add up the headroom of the groups as they are set; the design has a check of its own."""
+    """Yield a breach if the lossless groups of a switch, as they are set, need more headroom than its buffer has."""
     from railweave.qos.buffering import plan_buffers
     from railweave.sonic.budget import overrun
 

@@ -19,7 +19,7 @@ RULE = rule(
 
 @RULE.on_link
 def compare_groups(link: LinkEnds) -> LinkBreaches:
-    """Compare the groups with headroom with the lossless ones."""
+    """Yield a breach for each switch port that keeps headroom for other groups than the lossless ones."""
     for end in link.switches:
         numbers = end.headroom, link.lossless
         yield from not_exactly(link, end, "keeps headroom for", "lossless buffer profiles", numbers)
@@ -27,19 +27,22 @@ def compare_groups(link: LinkEnds) -> LinkBreaches:
 
 @RULE.on_link
 def check_headroom(link: LinkEnds) -> LinkBreaches:
-    """Compare the headroom of a group, and the cable length configured in SONiC, with the link's needs."""
+    """Yield a breach for each cable length in SONiC, and each headroom of a group, that does not suit the link."""
     for end in link.switches:
         plan = link.plans(end.device)
         if plan is None:
             continue
         headroom = plan.headroom.get((link.speed_gbps, link.length_m))
         if isinstance(headroom, Headroom):
-            yield from _cable(link, end, headroom)
-            yield from _groups(link, end, headroom)
+            yield from _cable_length(link, end, headroom)
+            yield from _group_headroom(link, end, headroom)
 
 
-def _cable(link: LinkEnds, end: "PortSettings", headroom: Headroom) -> LinkBreaches:
-    """Compare the cable length, from which SONiC computes headroom, with the link's and with the designed one."""
+def _cable_length(link: LinkEnds, end: "PortSettings", headroom: Headroom) -> LinkBreaches:
+    """Yield a breach if the cable length of a port is missing, shorter than the cable, or longer than designed.
+
+    SONiC computes headroom from it.
+    """
     far = link.far(end)
     design_m = link.design(end).cable_m
     row = f"CABLE_LENGTH|AZURE|{end.port}"
@@ -65,8 +68,8 @@ def _cable(link: LinkEnds, end: "PortSettings", headroom: Headroom) -> LinkBreac
         yield LinkBreach(end, "cable", message, f"set {row} to {design_m}m")
 
 
-def _groups(link: LinkEnds, end: "PortSettings", headroom: Headroom) -> LinkBreaches:
-    """Compare the headroom of each group with that for the cable."""
+def _group_headroom(link: LinkEnds, end: "PortSettings", headroom: Headroom) -> LinkBreaches:
+    """Yield a breach for each group with less headroom than the cable takes."""
     for group, use in (end.group_buffers or {}).items():
         if use is not None and use.xoff_bytes and use.xoff_bytes < headroom.xoff_bytes:
             message = (

@@ -24,7 +24,7 @@ RULE = rule(
 
 @RULE.on_switch
 def check_buffer_rows(read: SwitchRead) -> Breaches:
-    """Resolve every buffer row of a switch."""
+    """Yield a breach for each buffer row of a switch that references what does not exist, or does not fit."""
     model = load_catalog().find_switch(read.fabric.switch_of[read.name].panel.model)
     # Without it only the sum of the pools is not compared.
     chip_bytes = model.asic.buffer_bytes if model is not None else None
@@ -34,12 +34,18 @@ def check_buffer_rows(read: SwitchRead) -> Breaches:
 
 @RULE.on_switch
 def check_conflicts(switch: SwitchRead) -> Breaches:
-    """Look for queues and groups that two rows set: orchagent takes rows in the order of their keys, not of time."""
+    """Yield a breach for each buffer table with queues or groups that two rows set to different values.
+
+    orchagent takes rows in the order of their keys, not of time.
+    """
     yield from conflicts(switch, in_buffer=True)
 
 
 def conflicts(switch: SwitchRead, *, in_buffer: bool) -> Breaches:
-    """Yield the rows that two keys set to different values: those of buffer tables, or else those of the others."""
+    """Yield a breach for each table with objects that two rows set to different values.
+
+    With ``in_buffer`` these are the buffer tables, without it all others.
+    """
     keys_of_table: dict[str, list[str]] = {}
     for table, key in switch.read.conflicts:
         if table.startswith("BUFFER") is in_buffer:
@@ -51,20 +57,26 @@ def conflicts(switch: SwitchRead, *, in_buffer: bool) -> Breaches:
 
 @RULE.on_switch
 def compare_shared_settings(switch: SwitchRead) -> Breaches:
-    """Compare what holds for all ports with the design: pools, their sizes, and what headroom is computed from."""
+    """Yield a breach for each row that holds for all ports and differs from the design.
+
+    These are pools, their sizes, and what headroom is computed from.
+    """
     for row, what, fix in buffer_differences(switch.read, switch.design):
         yield Breach("", f"{row} of {switch.name} {what}", f"{fix} on {switch.name}", devices=(switch.name,))
 
 
 @RULE.on_link
 def compare_with_design(link: LinkEnds) -> LinkBreaches:
-    """Compare the buffer of every group, queue and port with the design, by meaning: names may differ."""
+    """Yield a breach for each group, queue and port with another buffer than designed.
+
+    Buffers are compared by their meaning: names may differ.
+    """
     for end in link.switches:
         for buffer in _designed_buffers(end, link.design(end)):
             if buffer.actual != buffer.design:
                 message = (
-                    f"{buffer.name} of {end}, towards {link.far(end)}, has {_words(buffer.actual)}, by design"
-                    f" {_words(buffer.design)}"
+                    f"{buffer.name} of {end}, towards {link.far(end)}, has {_uses_text(buffer.actual)}, by design"
+                    f" {_uses_text(buffer.design)}"
                 )
                 yield LinkBreach(end, buffer.name, message, f"set the buffer rows of {end} as rendered")
 
@@ -83,6 +95,7 @@ class _ComparedBuffer(NamedTuple):
 def _designed_groups(
     end: "PortSettings", actual: "Mapping[int, BufferUse | None]", design: "Mapping[int, BufferUse | None]"
 ) -> Iterator[_ComparedBuffer]:
+    """Yield the groups of a port that have a buffer by design, without those that H-headroom reports."""
     for group, intended_use in design.items():
         use = actual.get(group)
         if not _is_reported_by_headroom(end, group, use, intended_use):
@@ -117,5 +130,5 @@ def _is_reported_by_headroom(
     return (actual.xoff_bytes or 0) < intended.xoff_bytes
 
 
-def _words(uses: Uses) -> str:
+def _uses_text(uses: Uses) -> str:
     return " and ".join(str(use or "no buffer profile") for use in uses) or "no buffer profile"

@@ -20,7 +20,10 @@ RULE = rule(
 
 @RULE.on_link
 def compare_seeds(link: LinkEnds) -> LinkBreaches:
-    """Compare the hash seeds of the two switches of a link, which SONiC derives from their type."""
+    """Yield a breach if the two switches of a link have the same hash seed.
+
+    SONiC derives the seed from the type of a switch.
+    """
     lower = link.lower
     upper = link.upper
     seed = hash_seed(lower.sonic_type)
@@ -41,7 +44,7 @@ def _type_text(end: "PortSettings") -> str:
 
 @RULE.on_switch
 def check_hash_fields(switch: SwitchRead) -> Breaches:
-    """Check that the hash includes the UDP source port, and the fields of the design."""
+    """Yield a breach if the hash of a switch leaves out the UDP source port or a field of the design."""
     actual = hashed_fields(switch.read)
     design = hashed_fields(switch.design) or ()
     if actual is None or not switch.fabric.hosts:
@@ -60,7 +63,10 @@ def check_hash_fields(switch: SwitchRead) -> Breaches:
 
 
 def _hash_fault(switch: str, host: str, actual: Collection[str], design: Collection[str]) -> str:
-    """Describe what the fields of a hash lack; empty if they have all of the design. ``host`` is an example."""
+    """Return what the fields of a hash lack, empty if they have all of the design.
+
+    ``host`` is a node whose flows the hash does not spread, as an example.
+    """
     if not actual:
         return f"the fields of the ECMP hash of {switch} are not set: whether it takes in {ENTROPY} is open"
     if ENTROPY not in actual:

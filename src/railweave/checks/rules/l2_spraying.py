@@ -14,7 +14,7 @@ RULE = rule(
 
 @RULE.on_switch
 def check_spraying(switch: SwitchRead) -> Breaches:
-    """Look for switches that spray, and for NICs that need packets in order."""
+    """Yield a breach if a switch sprays packets and any node has NICs that need them in order."""
     spraying_field = _spraying_field(switch)
     if spraying_field is None:
         return
@@ -35,7 +35,7 @@ def check_spraying(switch: SwitchRead) -> Breaches:
 
 
 def _spraying_field(switch: SwitchRead) -> tuple[str, str] | None:
-    """Return row (``TABLE|key``) and field of the first setting that sprays packets, None if there is none."""
+    """Return (row, field) of the first setting that sprays packets, None if there is none; a row is ``TABLE|key``."""
     for table, rows in switch.tables.items():
         # ARS: SONiC's adaptive routing and switching.
         if not table.startswith("ARS_"):

@@ -15,7 +15,7 @@ RULE = rule(
 
 @RULE.on_fabric
 def check_uplink_counts(fabric: Fabric) -> Breaches:
-    """Look for tiers with an odd count of uplinks."""
+    """Yield an info for each kind of switches with an odd count of uplinks."""
     for tier in fabric.uplink_kinds:
         if tier.ports_up > 1 and tier.ports_up % 2:
             key = tier.path or f"topology.{fabric.tiers[tier.level + 1].name.replace('-', '_')}.count"

@@ -8,7 +8,7 @@ RULE = rule("M-1", "the MTU of the nodes fits the fabric's", __doc__, "mtu: {hos
 
 @RULE.on_intent
 def compare_intended_mtus(intent: Intent) -> Breaches:
-    """Compare the two MTUs of the intent."""
+    """Yield a breach if the MTU of nodes is greater than that of the fabric."""
     mtu = intent.policies.mtu
     if mtu.hosts_bytes > mtu.fabric_bytes:
         # At the key that the file states; the other one is a default.
@@ -19,7 +19,7 @@ def compare_intended_mtus(intent: Intent) -> Breaches:
 
 @RULE.on_link
 def compare_set_mtus(link: LinkEnds) -> LinkBreaches:
-    """Compare a node's port with the switch's."""
+    """Yield a breach if the MTU of a node's port is greater than that of the switch's port."""
     node = link.lower
     switch = link.upper
     if not node.is_host or node.mtu_bytes is None or switch.mtu_bytes is None:

@@ -9,7 +9,7 @@ RULE = rule(
 
 @RULE.on_link
 def compare_switch_ports(link: LinkEnds) -> LinkBreaches:
-    """Compare the ports of two switches."""
+    """Yield a breach if the ports of two switches have different MTUs, at the smaller one."""
     lower = link.lower
     upper = link.upper
     # M-1 compares nodes with switches.

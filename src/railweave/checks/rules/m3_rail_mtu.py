@@ -10,5 +10,5 @@ RULE = rule(
 
 @RULE.on_node
 def check_read_mtus(node: NodeRead) -> Breaches:
-    """Look for smaller MTUs with which RoCE keeps its packet size."""
+    """Yield a breach for each port with a smaller MTU than intended, with which RoCE keeps its packet size."""
     yield from (breach for breach, falls in smaller_mtus(node) if not falls)

@@ -13,7 +13,7 @@ RULE = rule("M-4", "the MTU of the nodes carries RoCE packets of 4096 bytes", __
 
 @RULE.on_intent
 def check_intended_mtu(intent: Intent) -> Breaches:
-    """Look at the MTU of the intent."""
+    """Yield a warning if the MTU of nodes is too small for RoCE packets of 4096 bytes."""
     mtu_bytes = intent.policies.mtu.hosts_bytes
     roce = roce_mtu_bytes(mtu_bytes)
     if roce < ROCE_MTUS[0]:
@@ -27,13 +27,15 @@ def check_intended_mtu(intent: Intent) -> Breaches:
 
 @RULE.on_node
 def check_read_mtus(node: NodeRead) -> Breaches:
-    """Look for smaller MTUs with which RoCE falls to smaller packets."""
+    """Yield a breach for each port with a smaller MTU than intended, with which RoCE falls to smaller packets."""
     yield from (breach for breach, falls in smaller_mtus(node) if falls)
 
 
 def smaller_mtus(node: NodeRead) -> Iterator[tuple[Breach, bool]]:
-    """Yield the ports with a smaller MTU than intended, and whether RoCE's packets fall; a larger MTU is compared with
-    the switch's (M-1)."""
+    """Yield (breach, whether RoCE's packets get smaller) for each port with a smaller MTU than intended.
+
+    A larger MTU is compared with that of the switch (M-1).
+    """
     intended = node.fabric.policies.mtu.hosts_bytes
     for port in node.ports:
         actual = port.facts.get("mtu", intended)

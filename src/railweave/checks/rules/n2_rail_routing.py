@@ -37,7 +37,7 @@ class _Family(NamedTuple):
 
 @RULE.on_node
 def check_addresses_and_rules(node: NodeRead) -> Breaches:
-    """Compare the addresses and tables of each rail."""
+    """Yield a breach for each rail with other addresses, routing tables or rule priorities than intended."""
     for rail in node.rails:
         for family in _families(node, rail):
             yield from _family_breaches(node, rail, family)
@@ -45,7 +45,7 @@ def check_addresses_and_rules(node: NodeRead) -> Breaches:
 
 @RULE.on_node
 def check_states(node: NodeRead) -> Breaches:
-    """Look for rails that are turned off."""
+    """Yield a breach for each rail that is turned off."""
     for rail in node.rails:
         if node.nic(rail.name).get("state", "up") != "up":
             message = f"{node.host.name}:{rail.name} is turned off, and {rail.switch} expects it up"
@@ -55,7 +55,7 @@ def check_states(node: NodeRead) -> Breaches:
 
 @RULE.on_node
 def check_routes(node: NodeRead) -> Breaches:
-    """Compare the routes of each rail."""
+    """Yield a breach for each route of a rail that is missing, wrong or not expected."""
     intended = node.intended
     for rail in node.rails:
         nic = node.nic(rail.name)
@@ -96,7 +96,7 @@ def _wrong_routes(
     actual: Iterable[Mapping[str, Any]],
     command: str,
 ) -> Breaches:
-    """Yield expected routes that do not exist, or lead elsewhere; the fix replaces them."""
+    """Yield a breach for each expected route that does not exist or is another; the fix replaces it."""
     actual_routes = {_RouteKey.of(route): route for route in actual}
     for route in expected:
         key = _RouteKey.of(route)
@@ -110,7 +110,7 @@ def _wrong_routes(
 
 
 def _difference(rail: Rail, expected: Mapping[str, Any], actual: Mapping[str, Any] | None) -> str:
-    """Return in words how a route differs, empty if it does not."""
+    """Return how a route differs from the expected one, as a clause; empty if it does not."""
     if actual is None:
         return f"does not exist; {rail.switch} is {expected['via']}"
     via = str(actual.get("via", ""))
@@ -133,7 +133,10 @@ def _unexpected_routes(
     actual: Iterable[Mapping[str, Any]],
     command: str,
 ) -> Breaches:
-    """Yield unexpected routes in the tables of rails: packets to their destinations leave another way."""
+    """Yield a breach for each route in the tables of rails that is not expected.
+
+    Packets to its destination leave another way.
+    """
     tables_of_rails = {str(any_rail.table) for any_rail in node.rails}
     expected_keys = {_RouteKey.of(route) for route in expected}
     for route in actual:
@@ -178,12 +181,15 @@ def _families(node: NodeRead, rail: Rail) -> Iterator[_Family]:
 
 
 def _ports_of_nic(node: NodeRead, address: int) -> Iterator[NicAddress]:
-    """Yield the shares that ports have in a NIC's own address."""
+    """Yield the settings of all ports of a node that share the NIC's own ``address``."""
     yield from (rail.nic for rail in node.rails if rail.nic is not None and rail.nic.address == address)
 
 
 def _family_breaches(node: NodeRead, rail: Rail, family: _Family) -> Breaches:
-    """Compare the addresses of a rail, and the rules for them; facts that were not read are not compared."""
+    """Yield a breach for wrong addresses of a rail, and one for wrong rules for them.
+
+    Facts that were not read are not compared.
+    """
     nic = node.nic(rail.name)
     end = f"{node.host.name}:{rail.name}"
     devices = (node.host.name, rail.switch)

@@ -14,7 +14,7 @@ RULE = rule(
 
 @RULE.on_node
 def compare_sysctls(node: NodeRead) -> Breaches:
-    """Compare the sysctls."""
+    """Yield a breach for each sysctl with another value than intended."""
     actual = node.document.get("sysctl", {})
     leaves = tuple(dict.fromkeys(rail.switch for rail in node.rails))
     for key, intended in kernel_settings(node.rails).items():

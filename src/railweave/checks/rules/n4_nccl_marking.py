@@ -15,7 +15,7 @@ RULE = rule(
 
 @RULE.on_intent
 def check_dscp_to_mark(intent: Intent) -> Breaches:
-    """Look for a class of RDMA with a code point, which NCCL can mark; the first one without it is reported."""
+    """Yield a breach if no class of RDMA has a code point that NCCL can mark, at the first of them."""
     classes = intent.policies.classes
     indexes = [index for index, traffic_class in enumerate(classes) if traffic_class.role is ClassRole.RDMA]
     if any(classes[index].dscp for index in indexes):
@@ -31,7 +31,7 @@ def check_dscp_to_mark(intent: Intent) -> Breaches:
 
 @RULE.on_node
 def compare_traffic_class(node: NodeRead) -> Breaches:
-    """Compare NCCL's traffic class."""
+    """Yield a breach if NCCL marks with another class than that of RDMA."""
     intended = marking(node.fabric.policies.classes)
     nccl = node.document.get("nccl")
     if intended is None or nccl is None or not node.host.runs_nccl:
@@ -52,7 +52,7 @@ def compare_traffic_class(node: NodeRead) -> Breaches:
 
 
 def _number(value: object) -> int | None:
-    """Return a number as NCCL reads it: decimal, or hexadecimal with 0x."""
+    """Return a number as NCCL reads it: decimal, or hexadecimal with 0x; None if it is not a number."""
     try:
         return int(str(value), 0)
     except ValueError:

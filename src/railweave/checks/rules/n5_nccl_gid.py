@@ -35,7 +35,7 @@ class _GidFault(NamedTuple):
 
 @RULE.on_node
 def check_gid_choice(node: NodeRead) -> Breaches:
-    """Check the variables by which NCCL chooses GIDs."""
+    """Yield a breach for each variable by which NCCL may take a wrong GID."""
     if not node.host.runs_nccl:
         return
     nccl = {key: str(value) for key, value in node.document.get("nccl", {}).items()}
@@ -65,7 +65,7 @@ def _intended_family(node: NodeRead) -> str:
     return "AF_INET"
 
 
-def _range(node: NodeRead, family: str) -> str:
+def _needed_range(node: NodeRead, family: str) -> str:
     """Return the range that holds the addresses of RDMA; empty where NCCL needs none."""
     addressing = node.fabric.policies.addressing
     if family == "AF_INET6":
@@ -77,7 +77,10 @@ def _range(node: NodeRead, family: str) -> str:
 
 
 def _faults(node: NodeRead, nccl: dict[str, str]) -> Iterator[_GidFault]:
-    """Yield the variables by which NCCL finds no GID, another one, or one that is not routed."""
+    """Yield a fault for each variable by which NCCL finds no GID, another one, or one that is not routed.
+
+    ``nccl`` are the variables by name.
+    """
     addressing = node.fabric.policies.addressing
     intended = _intended_family(node)
     family = nccl.get(_FAMILY, "")
@@ -94,7 +97,7 @@ def _faults(node: NodeRead, nccl: dict[str, str]) -> Iterator[_GidFault]:
         yield _GidFault(_VERSION, "does not take RoCE v2, the one version that is routed", "")
     rails = _rails_outside(node, family, nccl.get(_RANGE, ""))
     if family == intended and rails:
-        yield _GidFault(_RANGE, f"finds no address of {', '.join(rails)} in its range", _range(node, intended))
+        yield _GidFault(_RANGE, f"finds no address of {', '.join(rails)} in its range", _needed_range(node, intended))
     elif node.fabric.nic_blocks and _RANGE not in nccl:
         message = "may take the address that the ports of a NIC share, to which packets come in on either of them"
         yield _GidFault(_RANGE, message, str(addressing.hosts))
@@ -107,7 +110,10 @@ def _why_intended(addressing: Addressing, family: str) -> str:
 
 
 def _rails_outside(node: NodeRead, family: str, text: str) -> list[str]:
-    """Return the rails whose address of that family is outside of a range, each with that address."""
+    """Return the rails whose address of a family is outside the range that ``text`` states, each with that address.
+
+    Empty if the text is not a range of the family.
+    """
     try:
         pool = parse_pool(text)
     except ValueError:

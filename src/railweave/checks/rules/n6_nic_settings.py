@@ -16,7 +16,7 @@ RULE = rule(
 
 @RULE.on_node
 def compare_settings(node: NodeRead) -> Breaches:
-    """Compare the settings in the output of the vendor's tools, except those that Q-2 and Q-3 compare."""
+    """Yield a breach for each setting of a NIC that is not as intended, except those that Q-2 and Q-3 compare."""
     intended = node.intended
     for port in node.ports:
         for setting in unmet_settings(intended, port.facts.get("settings", {})):

@@ -32,7 +32,7 @@ class _Fault(NamedTuple):
 
 @RULE.on_node
 def check_nccl(node: NodeRead) -> Breaches:
-    """Check NCCL's variables that choose devices, interfaces and paths."""
+    """Yield a breach for each variable of NCCL that takes it off the devices, interfaces or paths of the fabric."""
     if not node.host.runs_nccl or "nccl" not in node.document:
         return
     nccl = {key: str(value) for key, value in node.document["nccl"].items()}
@@ -49,7 +49,7 @@ def check_nccl(node: NodeRead) -> Breaches:
 
 
 def _faults(node: NodeRead, nccl: dict[str, str]) -> Iterator[_Fault]:
-    """Yield what is wrong with NCCL's variables, which are given by name."""
+    """Yield a fault for each wrong variable; ``nccl`` are the variables by name."""
     if _number(nccl, "NCCL_IB_DISABLE", 0) != 0:
         yield _Fault("NCCL_IB_DISABLE", "uses no RDMA device")
     if nccl.get("NCCL_NET", "").lower() == "socket":
@@ -96,7 +96,7 @@ def _interface_faults(node: NodeRead, nccl: dict[str, str]) -> Iterator[_Fault]:
 
 
 def _path_faults(fabric: Fabric, nccl: dict[str, str]) -> Iterator[_Fault]:
-    """Yield the faults by which NCCL crosses from rail to rail where it should not, or does not where it could."""
+    """Yield a fault for each variable by which NCCL crosses rails where it should not, or does not where it could."""
     cross = _number(nccl, "NCCL_CROSS_NIC", _AUTOMATIC_CROSS_NIC)
     without_pxn = _number(nccl, "NCCL_PXN_DISABLE", 0) != 0
     if fabric.rail_only:
@@ -133,6 +133,7 @@ class _NameList(NamedTuple):
 
     @classmethod
     def parse(cls, text: str) -> "_NameList":
+        """Return the list that a text states, such as ``^=mlx5_0,mlx5_1:1``."""
         rest = text.strip()
         excludes = rest.startswith("^")
         rest = rest.removeprefix("^")
@@ -161,7 +162,10 @@ class _NameList(NamedTuple):
 
 
 def _number(nccl: dict[str, str], variable: str, otherwise: int) -> int:
-    """Return a number as NCCL reads it, decimal or hexadecimal with 0x; ``otherwise`` if it is not set or not one."""
+    """Return the number of a variable, which is decimal, or hexadecimal with 0x.
+
+    If it is not set or not a number, return ``otherwise``.
+    """
     try:
         return int(nccl[variable], 0)
     except (KeyError, ValueError):

@@ -16,7 +16,10 @@ RULE = rule(
 
 @RULE.on_intent
 def check_intended_slots(intent: Intent) -> Breaches:
-    """Compare each slot of the intent: above the raw rate is an error, above the rate for data a warning."""
+    """Yield a breach for each slot of the intent that carries less than the ports of its NIC need.
+
+    A need above the raw rate is an error, one above the rate that is left for data a warning.
+    """
     catalog = load_catalog()
     for index, entry in enumerate(intent.nodes):
         nics = entry.nics
@@ -29,8 +32,8 @@ def check_intended_slots(intent: Intent) -> Breaches:
         if slot is None:
             continue
         # Estimates with payloads of 256 and of 512 bytes.
-        low_gbps, high_gbps = slot.payload_gbps
-        if total_gbps <= high_gbps:
+        least_payload_gbps, most_payload_gbps = slot.payload_gbps
+        if total_gbps <= most_payload_gbps:
             continue
         path = f"nodes[{index}].nics.pcie"
         ports = f"{nics.ports}x{format_speed(nics.speed_gbps)}"
@@ -40,15 +43,15 @@ def check_intended_slots(intent: Intent) -> Breaches:
             yield Breach(path, message, fix)
         else:
             message = (
-                f"a PCIe slot {slot.id} leaves {low_gbps:g} to {high_gbps:g} Gb/s for data, {ports} at line rate need"
-                f" {total_gbps}"
+                f"a PCIe slot {slot.id} leaves {least_payload_gbps:g} to {most_payload_gbps:g} Gb/s for data,"
+                f" {ports} at line rate need {total_gbps}"
             )
             yield Breach(path, message, fix, Severity.WARNING)
 
 
 @RULE.on_node
 def check_trained_slots(node: NodeRead) -> Breaches:
-    """Compare each slot as the NIC has trained."""
+    """Yield a breach for each port whose slot has trained with a lower rate than its NIC needs."""
     for port in node.ports:
         link = port.facts.get("pcie", "")
         raw_gbps = load_catalog().pcie_link_gbps(link)
@@ -62,7 +65,7 @@ def check_trained_slots(node: NodeRead) -> Breaches:
 
 
 def _faster_slots(total_gbps: int, nic: NicModel | None) -> str:
-    """Return the fix: the slots that carry a speed, those that the NIC is made for if there are such."""
+    """Return the fix: slots that carry ``total_gbps``, if possible only those that the NIC is made for."""
     catalog = load_catalog()
     slots = [slot for slot in map(catalog.pcie_slot, catalog.pcie_ids()) if slot.payload_gbps[0] >= total_gbps]
     made_for = [slot.id for slot in slots if nic is not None and slot.id in nic.pcie]

@@ -18,7 +18,7 @@ RULE = rule(
 
 @RULE.on_intent
 def check_nic_ports(intent: Intent) -> Breaches:
-    """Look whether the NIC has such ports, and whether they carry their speed together."""
+    """Yield a breach for each entry of nodes whose NIC cannot have the stated ports, cages or total speed."""
     for index, entry in enumerate(intent.nodes):
         nics = entry.nics
         nic = load_catalog().find_nic(nics.model)

@@ -17,7 +17,7 @@ RULE = rule(
 
 @RULE.on_link
 def compare_speeds(link: LinkEnds) -> LinkBreaches:
-    """Compare the speeds."""
+    """Yield a breach if the ends of a link have different speeds."""
     yield from unlike(link, "speed", _speed(link.lower), _speed(link.upper))
 
 
@@ -30,7 +30,7 @@ def _speed(end: "PortSettings") -> str | None:
 
 @RULE.on_link
 def compare_with_design(link: LinkEnds) -> LinkBreaches:
-    """Look for links whose ends agree on another speed than the designed one, or can negotiate no other."""
+    """Yield a breach if both ends have another speed than designed, and for each end that cannot negotiate that one."""
     lower = link.lower
     upper = link.upper
     designed = format_speed(link.speed_gbps)
@@ -48,7 +48,7 @@ def compare_with_design(link: LinkEnds) -> LinkBreaches:
 
 @RULE.on_link
 def check_missing_ports(link: LinkEnds) -> LinkBreaches:
-    """Look for links that end at a port which a switch does not have."""
+    """Yield a breach for each end of a link at a port that the switch does not have."""
     for end in link.switches:
         if end.is_missing:
             message = f"{end.device} has no port {end.port}, which a cable leads to from {link.far(end)}"
@@ -57,7 +57,7 @@ def check_missing_ports(link: LinkEnds) -> LinkBreaches:
 
 @RULE.on_link
 def check_shut_ports(link: LinkEnds) -> LinkBreaches:
-    """Look for links that end at a port which a switch holds down."""
+    """Yield a breach for each end of a link at a port that is shut down, if it is not by design."""
     for end in link.switches:
         if end.is_shut and not link.design(end).is_shut:
             message = f"{end} towards {link.far(end)} is shut down (admin_status)"
@@ -66,7 +66,7 @@ def check_shut_ports(link: LinkEnds) -> LinkBreaches:
 
 @RULE.on_link
 def compare_lanes(link: LinkEnds) -> LinkBreaches:
-    """Compare the lanes of a port with those of its breakout."""
+    """Yield a breach for each port with another number of lanes than its breakout has."""
     for end in link.switches:
         if end.lanes is not None and end.lanes_intended is not None and end.lanes != end.lanes_intended:
             message = (

@@ -9,13 +9,16 @@ RULE = rule(
 
 @RULE.on_link
 def compare_ends(link: LinkEnds) -> LinkBreaches:
-    """Compare both ends."""
+    """Yield a breach if the ends of a link have different FEC modes."""
     yield from unlike(link, "FEC", link.lower.fec, link.upper.fec)
 
 
 @RULE.on_link
 def compare_with_design(link: LinkEnds) -> LinkBreaches:
-    """Look for ports with another mode than the designed one, where the far end was not read or has the same."""
+    """Yield a breach for each switch port with another FEC mode than designed.
+
+    Ends with different modes are reported by the comparison of both ends.
+    """
     for end in link.switches:
         designed = link.design(end).fec
         if designed is None or end.fec in (None, designed):

@@ -12,5 +12,5 @@ RULE = rule(
 
 @RULE.on_link
 def compare_ends(link: LinkEnds) -> LinkBreaches:
-    """Compare both ends."""
+    """Yield a breach if only one end of a link negotiates."""
     yield from unlike(link, "autonegotiation", link.lower.autoneg, link.upper.autoneg)

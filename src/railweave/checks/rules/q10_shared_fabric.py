@@ -27,7 +27,10 @@ _LEAST_PERCENT = 50
 
 @RULE.on_intent
 def check_bursts(intent: Intent) -> Breaches:
-    """Compare what each class of RDMA keeps while storage and all other classes burst."""
+    """Yield what each class of RDMA keeps of a port while storage and all other classes burst.
+
+    It is a warning if that is less than half of the port.
+    """
     classes = intent.policies.classes
     if not any(traffic_class.role is ClassRole.STORAGE for traffic_class in classes):
         return
@@ -39,9 +42,9 @@ def check_bursts(intent: Intent) -> Breaches:
         # A strict class without a limit takes all, which is an error of its own (Q-6).
         if kept is None:
             continue
+        bursting = listed(_other_shares(classes, traffic_class))
         message = (
-            f"while {listed(_others(classes, traffic_class))} burst, class `{traffic_class.name}` keeps {kept} of a"
-            f" port ({_strict_text(shares)})"
+            f"while {bursting} burst, class `{traffic_class.name}` keeps {kept} of a port ({_strict_text(shares)})"
         )
         path = f"traffic_classes[{index}].share"
         if kept.percent >= _LEAST_PERCENT:
@@ -52,7 +55,8 @@ def check_bursts(intent: Intent) -> Breaches:
         yield Breach(path, f"{message}, less than {_LEAST_PERCENT} %", fix, Severity.WARNING)
 
 
-def _others(classes: Iterable[TrafficClass], own: TrafficClass) -> list[str]:
+def _other_shares(classes: Iterable[TrafficClass], own: TrafficClass) -> list[str]:
+    """Return the other classes that have a share, each with it."""
     return [f"{other.name} ({other.share_percent})" for other in classes if other is not own and other.share_percent]
 
 
@@ -64,7 +68,7 @@ def _strict_text(shares: Iterable[QueueShare]) -> str:
 
 
 def _least_share(strict_percent: int) -> int:
-    """Return the share of 100 that is half of a port behind strict classes with these limits together."""
+    """Return the share, of 100, that is half of a port if strict classes take ``strict_percent`` of it."""
     left_percent = 100 - strict_percent
     # Rounded up; 99 leaves something to the other classes.
     return min(99, math.ceil(_LEAST_PERCENT * 100 / left_percent))

@@ -28,7 +28,7 @@ RULE = rule(
 
 @RULE.on_intent
 def check_group_zero(intent: Intent) -> Breaches:
-    """Look for lossless classes of priority 0."""
+    """Yield a breach for each lossless class of priority 0."""
     for index, traffic_class in enumerate(intent.policies.classes):
         if traffic_class.lossless and traffic_class.priority == 0:
             message = (
@@ -41,7 +41,7 @@ def check_group_zero(intent: Intent) -> Breaches:
 
 @RULE.on_intent
 def check_shared_priorities(intent: Intent) -> Breaches:
-    """Look for classes that share a lossless priority."""
+    """Yield a breach for each class that shares a lossless priority."""
     yield from shared_priorities(intent, lossless=True)
 
 
@@ -53,16 +53,19 @@ _NUMERIC = re.compile(r"\s*[+-]?[0-9]")
 
 @RULE.on_switch
 def check_map_entries(switch: SwitchRead) -> Breaches:
-    """Look for map entries that are not numbers, or numbers that SONiC does not accept."""
+    """Yield a breach for each map with entries that are not numbers, or that SONiC does not accept."""
     for table in MOST_MAPPED:
         for name, row in switch.read.table(table).items():
-            for fault in _word_faults(table, row):
+            for fault in _entry_faults(table, row):
                 message = f"{table}|{name} of {switch.name} has {fault}"
                 yield Breach("", message, f"set {table} of {switch.name} as rendered", devices=(switch.name,))
 
 
-def _word_faults(table: str, row: Mapping[str, Value]) -> Iterator[str]:
-    """Yield the entries of a map that SONiC cannot read, and those that it does not accept, with the effect of each."""
+def _entry_faults(table: str, row: Mapping[str, Value]) -> Iterator[str]:
+    """Yield a clause about the entries of a map that are not numbers, and one about those that are out of range.
+
+    Each says what SONiC does with them.
+    """
     most_key, most_value = MOST_MAPPED[table]
     not_numeric = [f"{key}: {value}" for key, value in row.items() if not (_is_number(key) and _is_number(value))]
     # orchagent reads each with std::stoi and ends (run on 202505; sonic-swss orchagent/qosorch.cpp
@@ -95,11 +98,11 @@ def _is_out_of_range(value: Value, highest: int) -> bool:
 
 @RULE.on_link
 def check_maps(link: LinkEnds) -> LinkBreaches:
-    """Look whether traffic class, queue, group and PFC priority of a lossless class are one number."""
+    """Yield a breach for each lossless class whose traffic class, queue, group and PFC priority are not one number."""
     for end in link.switches:
         for traffic_class in link.lossless_classes:
             priority = traffic_class.priority
-            for step in _steps(end, link.design(end)):
+            for step in _map_steps(end, link.design(end)):
                 number = step.numbers.get(priority)
                 if number != priority:
                     actual = "nothing" if number is None else number
@@ -123,7 +126,7 @@ class _MapStep(NamedTuple):
         return self.name.partition("(")[2].rstrip(")")
 
 
-def _steps(end: "PortSettings", design: "PortSettings") -> Iterator[_MapStep]:
+def _map_steps(end: "PortSettings", design: "PortSettings") -> Iterator[_MapStep]:
     """Yield the maps of a port that were read."""
     if end.queues is not None:
         yield _MapStep("queue (TC_TO_QUEUE_MAP)", end.queues)
@@ -138,11 +141,11 @@ def _steps(end: "PortSettings", design: "PortSettings") -> Iterator[_MapStep]:
 
 @RULE.on_link
 def check_shared_queues(link: LinkEnds) -> LinkBreaches:
-    """Look for other traffic classes and priorities that lead to the queue or group of a lossless class."""
+    """Yield a breach for each queue or group of a lossless class to which other classes or priorities lead."""
     for end in link.switches:
         for traffic_class in link.lossless_classes:
             priority = traffic_class.priority
-            for step in _steps(end, link.design(end)):
+            for step in _map_steps(end, link.design(end)):
                 others = [
                     str(number) for number, target in step.numbers.items() if target == priority and number != priority
                 ]
@@ -163,7 +166,7 @@ def _other_code_points(end: "PortSettings", traffic_class: TrafficClass) -> list
 
 @RULE.on_link
 def check_mixed_traffic(link: LinkEnds) -> LinkBreaches:
-    """Look for other traffic in a lossless priority."""
+    """Yield a breach for each lossless class with code points of other classes in its priority."""
     rest = next((traffic_class.priority for traffic_class in link.policies.classes if traffic_class.is_default), 0)
     for end in link.ends:
         for traffic_class in link.lossless_classes:

@@ -33,7 +33,7 @@ RULE = rule(
 
 @RULE.on_link
 def check_priorities(link: LinkEnds) -> LinkBreaches:
-    """Look whether every code point of a class has the class's priority at both ends."""
+    """Yield a breach for each class with code points that an end maps to another priority."""
     for end in link.ends:
         if end.priorities is None:
             continue
@@ -42,13 +42,13 @@ def check_priorities(link: LinkEnds) -> LinkBreaches:
             if wrong_dscp:
                 code_points = f"DSCP {', '.join(map(str, wrong_dscp))}"
                 fix = map_fix(end, DSCP_MAP, end.priorities, code_points, traffic_class.priority)
-                message = _other_priority(end, link.far(end), traffic_class, wrong_dscp[0])
+                message = _priority_text(end, link.far(end), traffic_class, wrong_dscp[0])
                 yield LinkBreach(end, f"dscp {traffic_class.name}", message, fix)
 
 
 @RULE.on_link
 def check_rewriting(link: LinkEnds) -> LinkBreaches:
-    """Look for switches that send on a class with another code point."""
+    """Yield a breach for each class that a switch sends on with the code point of another class."""
     for end in link.switches:
         for traffic_class in link.policies.classes:
             dscp = (end.rewrites or {}).get(traffic_class.priority)
@@ -63,7 +63,7 @@ def check_rewriting(link: LinkEnds) -> LinkBreaches:
 
 @RULE.on_switch
 def check_switch_wide_map(switch: SwitchRead) -> Breaches:
-    """Compare the map for the switch's own packets; ports have maps of their own."""
+    """Yield a warning for each class with code points that the map for the switch's own packets maps differently."""
     priorities = switch.read.switch_priorities()
     if priorities is None:
         return
@@ -80,14 +80,17 @@ def check_switch_wide_map(switch: SwitchRead) -> Breaches:
 
 
 def _priority(end: "PortSettings", dscp: int) -> int | None:
-    """Return the priority that an end maps a code point to, None where the map has none, or there is no map."""
+    """Return the priority that an end maps a code point to, None if it maps it to none or has no map."""
     if end.priorities is None:
         return None
     return end.priorities.get(dscp)
 
 
-def _other_priority(end: "PortSettings", far: "PortSettings", traffic_class: TrafficClass, dscp: int) -> str:
-    """Describe the priority of a code point at an end, beside that of the far end or, if unknown, of the intent."""
+def _priority_text(end: "PortSettings", far: "PortSettings", traffic_class: TrafficClass, dscp: int) -> str:
+    """Return a sentence about the priority of a code point at an end.
+
+    It is compared with the priority at the far end, or with the intent if that is not known.
+    """
     priority = _priority(end, dscp)
     far_priority = _priority(far, dscp)
     actual = "no priority"
@@ -115,7 +118,7 @@ _MARKING_FACTS = {
 
 @RULE.on_node
 def check_node_marking(node: NodeRead) -> Breaches:
-    """Compare how a node classifies and marks its packets with the intent."""
+    """Yield a breach for each setting by which a node classifies or marks packets in another way than intended."""
     intended = marking(node.fabric.policies.classes)
     if intended is None:
         return
@@ -125,7 +128,7 @@ def check_node_marking(node: NodeRead) -> Breaches:
 
 
 def _wrong_marks(port: NodePort, intended: NicMarking) -> Iterator[tuple[str, str]]:
-    """Yield message and fix for each setting of a port that differs from the marking of the fabric."""
+    """Yield (message, fix) for each setting of a port that differs from the marking of the fabric."""
     nic = port.facts
     if nic.get("trust", "dscp") != "dscp":
         message = f"{port} trusts {nic['trust']} and {port.far} DSCP: they sort packets differently"

@@ -29,7 +29,7 @@ RULE = rule(
 
 @RULE.on_link
 def compare_paused_priorities(link: LinkEnds) -> LinkBreaches:
-    """Compare what both ends pause."""
+    """Yield a breach for each end of a link that pauses other priorities than the lossless ones, or sends no pauses."""
     right = priorities_text(link.lossless)
     for end in link.ends:
         far = link.far(end)
@@ -70,7 +70,7 @@ def _without_pfc(end: "PortSettings", traffic_class: TrafficClass) -> str:
 
 @RULE.on_node
 def check_global_pause(node: NodeRead) -> Breaches:
-    """Look for NICs that pause the whole port, and for those without PFC where a class is lossless."""
+    """Yield a breach for each NIC port that pauses as a whole, and for each without PFC if a class is lossless."""
     has_lossless = any(traffic_class.lossless for traffic_class in node.fabric.policies.classes)
     for port in node.ports:
         directions = [direction for direction in ("rx", "tx") if port.facts.get(f"pause_{direction}") == "on"]

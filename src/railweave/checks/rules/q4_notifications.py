@@ -25,7 +25,7 @@ RULE = rule(
 
 @RULE.on_intent
 def check_notification_classes(intent: Intent) -> Breaches:
-    """Look at the classes that carry notifications, and whether there is one."""
+    """Yield a breach for each class of notifications that is lossless or not strict, and one if RDMA has none."""
     classes = intent.policies.classes
     for index, traffic_class in enumerate(classes):
         if traffic_class.role is not ClassRole.CNP:
@@ -50,7 +50,7 @@ def check_notification_classes(intent: Intent) -> Breaches:
 
 @RULE.on_link
 def check_ends(link: LinkEnds) -> LinkBreaches:
-    """Look whether a switch pauses notifications or lets them wait."""
+    """Yield a breach for each setting of a switch port that pauses notifications or lets them wait."""
     notifications = [traffic_class for traffic_class in link.policies.classes if traffic_class.role is ClassRole.CNP]
     for end in link.switches:
         for traffic_class in notifications:
@@ -60,7 +60,7 @@ def check_ends(link: LinkEnds) -> LinkBreaches:
 
 
 def _delays(link: LinkEnds, end: "PortSettings", traffic_class: TrafficClass) -> LinkBreaches:
-    """Yield the settings by which notifications are paused, or not served first."""
+    """Yield a breach for each setting by which notifications are paused, or not served first."""
     far = link.far(end)
     priority = traffic_class.priority
     if priority in (end.pfc or ()):
@@ -76,7 +76,7 @@ def _delays(link: LinkEnds, end: "PortSettings", traffic_class: TrafficClass) ->
 
 
 def _map_differences(link: LinkEnds, end: "PortSettings", traffic_class: TrafficClass) -> LinkBreaches:
-    """Yield the maps by which notifications lead to another queue or group than designed."""
+    """Yield a breach for each map by which notifications lead to another queue or group than designed."""
     design = link.design(end)
     priority = traffic_class.priority
     for subject, actual, intended in (
@@ -86,14 +86,16 @@ def _map_differences(link: LinkEnds, end: "PortSettings", traffic_class: Traffic
         if actual is None or intended is None:
             continue
         number = actual.get(priority)
-        right = intended.get(priority)
-        if number != right:
+        intended_number = intended.get(priority)
+        if number != intended_number:
             table = subject.partition("(")[2].rstrip(")")
-            message = f"{subject} of {traffic_class.name} is {number} on {end} towards {link.far(end)}, not {right}"
-            yield LinkBreach(end, subject, message, map_fix(end, table, actual, str(priority), right))
+            message = (
+                f"{subject} of {traffic_class.name} is {number} on {end} towards {link.far(end)}, not {intended_number}"
+            )
+            yield LinkBreach(end, subject, message, map_fix(end, table, actual, str(priority), intended_number))
 
 
-def _others(end: "PortSettings", traffic_class: TrafficClass) -> Iterator[str]:
+def _other_traffic(end: "PortSettings", traffic_class: TrafficClass) -> Iterator[str]:
     """Yield the code points and SONiC traffic classes that share the queue of ``traffic_class`` at a port."""
     priority = traffic_class.priority
     for dscp, mapped in (end.priorities or {}).items():
@@ -105,11 +107,11 @@ def _others(end: "PortSettings", traffic_class: TrafficClass) -> Iterator[str]:
 
 
 def _shared_queue(link: LinkEnds, end: "PortSettings", traffic_class: TrafficClass) -> LinkBreaches:
-    """Yield the other traffic in the strict queue of notifications."""
+    """Yield a breach if other traffic uses the strict queue of notifications."""
     if not traffic_class.strict:
         return
     priority = traffic_class.priority
-    others = list(_others(end, traffic_class))
+    others = list(_other_traffic(end, traffic_class))
     if others:
         message = (
             f"{first_few(others, 8)} use the strict queue {priority} of {traffic_class.name} on {end} towards"

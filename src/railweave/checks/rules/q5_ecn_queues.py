@@ -24,7 +24,7 @@ RULE = rule(
 
 @RULE.on_intent
 def check_intended_thresholds(intent: Intent) -> Breaches:
-    """Look for thresholds of classes that ECN does not mark."""
+    """Yield a breach for each class that has ECN thresholds although ECN does not mark it."""
     for index, traffic_class in enumerate(intent.policies.classes):
         if traffic_class.ecn is not None and not traffic_class.marks:
             message = (
@@ -36,7 +36,7 @@ def check_intended_thresholds(intent: Intent) -> Breaches:
 
 @RULE.on_link
 def compare_marking_queues(link: LinkEnds) -> LinkBreaches:
-    """Compare the marking queues with the designed ones."""
+    """Yield a breach for each switch port that marks other queues than designed."""
     marked = frozenset(traffic_class.priority for traffic_class in link.marked_classes)
     for end in link.switches:
         if marked == link.lossless:
@@ -53,7 +53,7 @@ def compare_marking_queues(link: LinkEnds) -> LinkBreaches:
 
 @RULE.on_link
 def check_dropping_profiles(link: LinkEnds) -> LinkBreaches:
-    """Look for WRED profiles of marked queues that drop instead."""
+    """Yield a breach for each marked queue whose WRED profile drops instead of marking."""
     for end in link.switches:
         for traffic_class in link.marked_classes:
             wred = (end.wreds or {}).get(traffic_class.priority)

@@ -29,7 +29,10 @@ _LEAST_PERCENT = 10
 
 @RULE.on_intent
 def check_strict_classes(intent: Intent) -> Breaches:
-    """Look for strict classes that carry bulk data: nothing limits them, and the classes after them get nothing."""
+    """Yield a breach for each strict class that carries bulk data.
+
+    Nothing limits it, and the classes after it get nothing.
+    """
     classes = intent.policies.classes
     for index, traffic_class in enumerate(classes):
         if not traffic_class.strict or is_light(traffic_class):
@@ -50,7 +53,7 @@ def check_strict_classes(intent: Intent) -> Breaches:
 
 @RULE.on_intent
 def check_rdma_shares(intent: Intent) -> Breaches:
-    """Look for RDMA classes with next to no share."""
+    """Yield a breach for each RDMA class with less than a tenth of a congested link."""
     classes = intent.policies.classes
     total = sum(traffic_class.share_percent for traffic_class in classes if not traffic_class.strict)
     for index, traffic_class in enumerate(classes):
@@ -80,13 +83,13 @@ Schedulers = Mapping[int, "Scheduler | None"]
 
 @RULE.on_switch
 def check_conflicts(switch: SwitchRead) -> Breaches:
-    """Look for queues that two rows set."""
+    """Yield a breach for each table with queues that two rows set to different values."""
     yield from conflicts(switch, in_buffer=False)
 
 
 @RULE.on_link
 def compare_with_design(link: LinkEnds) -> LinkBreaches:
-    """Compare how the queues of a port are served with the design."""
+    """Yield a breach for each difference between the service of a port's queues and the design."""
     classes = link.policies.classes
     for end in link.switches:
         actual = end.schedulers
@@ -117,6 +120,7 @@ class _ServiceDifference(NamedTuple):
 
 
 def _share_differences(classes: tuple[TrafficClass, ...], actual: Schedulers, design: Schedulers) -> Iterator[str]:
+    """Yield a clause for each class with another share than designed."""
     for traffic_class in classes:
         share = _share(traffic_class, classes, actual)
         by_design = _share(traffic_class, classes, design)
@@ -127,7 +131,7 @@ def _share_differences(classes: tuple[TrafficClass, ...], actual: Schedulers, de
 def _kind_differences(
     classes: tuple[TrafficClass, ...], actual: Schedulers, design: Schedulers
 ) -> Iterator[_ServiceDifference]:
-    """Yield queues that are served in another way than designed."""
+    """Yield a difference for each queue that is served in another way than designed."""
     for traffic_class in classes:
         intended = design.get(traffic_class.priority)
         # Q-4 reports the queue of notifications.
@@ -144,6 +148,7 @@ def _kind_differences(
 
 
 def _strict_without_class(actual: Schedulers, design: Schedulers) -> Iterator[_ServiceDifference]:
+    """Yield a difference for each strict queue that no class has."""
     for number, scheduler in actual.items():
         if scheduler is not None and scheduler.is_strict and number not in design:
             text = f"queue {number}, which no class has, is strict and goes before all shares"
@@ -153,6 +158,7 @@ def _strict_without_class(actual: Schedulers, design: Schedulers) -> Iterator[_S
 def _rate_differences(
     classes: tuple[TrafficClass, ...], actual: Schedulers, design: Schedulers
 ) -> Iterator[_ServiceDifference]:
+    """Yield a difference for each queue with another rate limit than designed."""
     for traffic_class in classes:
         scheduler = actual.get(traffic_class.priority)
         intended = design.get(traffic_class.priority)
@@ -163,6 +169,7 @@ def _rate_differences(
 
 
 def _port_rate(end: "PortSettings") -> Iterator[_ServiceDifference]:
+    """Yield a difference if a rate limit holds for all queues of a port together."""
     if end.port_scheduler and end.port_scheduler.rates:
         yield _ServiceDifference("port", f"all queues together have {_rates_text(end.port_scheduler)}")
 

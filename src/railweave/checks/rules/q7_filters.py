@@ -27,7 +27,7 @@ _ROLES = (ClassRole.RDMA, ClassRole.CNP)
 
 @RULE.on_switch
 def filtering(switch: SwitchRead) -> Breaches:
-    """Look for rules that drop packets of RDMA, notifications or BGP, first match first."""
+    """Yield a breach for each ACL rule that drops or redirects RDMA, notifications or BGP."""
     from railweave.sonic.acl import ROCE_PORT
 
     classes = [traffic_class for traffic_class in switch.fabric.policies.classes if traffic_class.role in _ROLES]
@@ -58,7 +58,7 @@ def _dropping_roce(switch: SwitchRead, dscp: int) -> "list[Dropped]":
 
 @RULE.on_switch
 def check_rewriting(switch: SwitchRead) -> Breaches:
-    """Look for rules that send RDMA or notifications on with another code point."""
+    """Yield a breach for each ACL rule that sends RDMA or notifications on with the code point of another class."""
     for traffic_class in switch.fabric.policies.classes:
         if traffic_class.role in _ROLES:
             for dscp in traffic_class.dscp:
@@ -66,7 +66,7 @@ def check_rewriting(switch: SwitchRead) -> Breaches:
 
 
 def _rewriting(switch: SwitchRead, traffic_class: TrafficClass, dscp: int) -> Breaches:
-    """Yield the rules that send RoCE packets with ``dscp`` on with a code point of another class."""
+    """Yield a breach for each ACL rule that sends RoCE packets with ``dscp`` on with a code point of another class."""
     from railweave.sonic.acl import REWRITE, ROCE_PORT, Rewritten, rewriting, roce_packet
 
     # Rules that match both families are reported once.
@@ -90,7 +90,7 @@ def _rewriting(switch: SwitchRead, traffic_class: TrafficClass, dscp: int) -> Br
 
 
 def _dropping_bgp(switch: SwitchRead) -> "dict[Dropped, str]":
-    """Return the rules that drop or redirect BGP on fabric ports, with these ports."""
+    """Return the rules that drop or redirect BGP on fabric ports, each with these ports as text."""
     from railweave.sonic.acl import bgp_packets, dropping
 
     panel_ports = switch.fabric.switch_of[switch.name].panel.ports

@@ -26,7 +26,7 @@ _SOME_PORT = 5001
 
 @RULE.on_intent
 def intended(intent: Intent) -> Breaches:
-    """Look whether there is anything to guard."""
+    """Yield a breach if the edge guard is on and no class carries notifications."""
     policies = intent.policies
     if policies.edge_guard and not notification_dscp(policies.classes):
         message = "no traffic class carries congestion notifications, so `edge_guard` guards nothing"
@@ -61,7 +61,7 @@ def _open_ports(switch: SwitchRead, ports: Collection[str], dscp: int) -> set[st
 
 @RULE.on_switch
 def guarding(switch: SwitchRead) -> Breaches:
-    """Look for node ports on which other packets with the notifications' DSCP pass."""
+    """Yield a breach for each DSCP of notifications with which other packets of nodes pass, with the ports."""
     fabric = switch.fabric
     if not fabric.policies.edge_guard:
         return

@@ -15,7 +15,7 @@ RULE = rule(
 
 @RULE.on_intent
 def check_strict_and_share(intent: Intent) -> Breaches:
-    """Look for strict classes with a share; tiers are checked when the intent is read."""
+    """Yield a breach for each strict class with a share; tiers are checked when the intent is read."""
     for index, traffic_class in enumerate(intent.policies.classes):
         if traffic_class.strict and traffic_class.share_percent:
             message = f"class `{traffic_class.name}` is strict and has a share; a strict class goes before all shares"

@@ -17,7 +17,7 @@ RULE = rule(
 
 @RULE.on_intent
 def check_ids(intent: Intent) -> Breaches:
-    """Look every id up."""
+    """Yield a breach for each id of the intent that the catalog does not have."""
     catalog = load_catalog()
     for path, tier in intent.topology.named_tiers():
         yield from _missing(f"{path}.model", "switch model", tier.model, catalog.switch_ids())
@@ -36,7 +36,7 @@ def check_ids(intent: Intent) -> Breaches:
 
 
 def _missing(path: str, what: str, name: str | None, ids: Sequence[str]) -> Breaches:
-    """Yield a breach for a name that is not among the ids of the catalog."""
+    """Yield a breach if the name at an intent path is not among the ids of the catalog; ``what`` says what it names."""
     if name is None or name in ids:
         return
     choices = "`railweave models` lists all that it has"

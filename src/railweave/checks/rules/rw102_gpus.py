@@ -8,7 +8,7 @@ RULE = rule("RW102", "the GPUs of the workload are those of the nodes", __doc__,
 
 @RULE.on_intent
 def compare_gpus(intent: Intent) -> Breaches:
-    """Compare the workload, and its growth, with the nodes."""
+    """Yield a breach if the nodes have other GPUs than the workload, or more than its growth."""
     total = sum(entry.count * entry.gpus for entry in intent.nodes)
     workload = intent.workload
     if workload.gpus is not None and workload.gpus != total:

@@ -13,22 +13,22 @@ RULE = rule("RW103", "the NICs of a node divide evenly over rails and planes", _
 
 @RULE.on_intent
 def divide_over_planes(intent: Intent) -> Breaches:
-    """Divide the ports of a NIC over the planes."""
-    count = intent.topology.planes
+    """Yield a breach for each entry of nodes whose NIC ports do not divide over planes and leaves."""
+    planes = intent.topology.planes
     leaves = intent.topology.leaves_per_nic
     for index, entry in enumerate(intent.nodes):
         own_ports = len(entry.nics.own_ports)
-        if own_ports % count:
-            message = f"a NIC with {own_ports} ports does not reach {count} planes alike"
-            divisors = either([fewer for fewer in range(1, count) if own_ports % fewer == 0])
-            fix = f"give a NIC {count} ports or a multiple of it, or lower `topology.planes` to {divisors}"
+        if own_ports % planes:
+            message = f"a NIC with {own_ports} ports does not reach {planes} planes alike"
+            divisors = either([fewer for fewer in range(1, planes) if own_ports % fewer == 0])
+            fix = f"give a NIC {planes} ports or a multiple of it, or lower `topology.planes` to {divisors}"
             yield Breach(f"nodes[{index}].nics.ports", message, fix)
-        elif own_ports % (count * leaves):
+        elif own_ports % (planes * leaves):
             leaves_text = f"{leaves} leaves"
-            if count > 1:
-                leaves_text += f" of each of {count} planes"
+            if planes > 1:
+                leaves_text += f" of each of {planes} planes"
             message = f"a NIC with {counted(own_ports, 'port')} does not reach {leaves_text} alike"
-            fix = f"give a NIC {count * leaves} ports or a multiple of it, or lower `topology.leaves_per_nic`"
+            fix = f"give a NIC {planes * leaves} ports or a multiple of it, or lower `topology.leaves_per_nic`"
             yield Breach(f"nodes[{index}].nics.ports", message, fix)
         elif leaves > 1 and entry.nics.are_shared:
             message = f"{leaves} leaves share a NIC whose other ports are in another fabric"
@@ -44,7 +44,7 @@ def _rails_text(topology: Topology, count: int) -> str:
 
 
 def _fewer_ports_than_rails(intent: Intent, index: int, ports: int, count: int) -> Breach:
-    """Return the breach of nodes that some rails would lack, as storage nodes often are."""
+    """Return the breach of nodes with fewer ports in a plane than there are rails, as storage nodes often have."""
     topology = intent.topology
     name = intent.nodes[index].name
     plane = " in a plane" if topology.planes > 1 else ""
@@ -70,7 +70,7 @@ def _ports_in_plane(nics: Nics, topology: Topology) -> int:
 
 @RULE.on_intent
 def divide_over_rails(intent: Intent) -> Breaches:
-    """Divide the ports that a node has in a plane over the rails."""
+    """Yield a breach for each entry of nodes whose ports in a plane do not divide over the rails."""
     topology = intent.topology
     if not topology.shape.has_rails:
         return

@@ -11,7 +11,7 @@ RULE = rule("RW104", "names of nodes and switches are unique", __doc__, "nodes: 
 
 @RULE.on_intent
 def compare_names(intent: Intent) -> Breaches:
-    """Compare the names of nodes with each other and with those of switches."""
+    """Yield a breach for each entry of nodes that shares a name with another entry or with switches."""
     for (index, entry), (other_index, other) in combinations(enumerate(intent.nodes), 2):
         shared = _shared_host(entry, other)
         if shared is not None:
@@ -25,7 +25,8 @@ def compare_names(intent: Intent) -> Breaches:
 
 
 def _shared_host(entry: Nodes, other: Nodes) -> str | None:
-    """Return the first node name that two entries share, as ``gpu`` and ``gpu1`` share ``gpu11``; None for none."""
+    """Return the first node name that two entries share, as ``gpu`` and ``gpu1`` share ``gpu11``; None if there is
+    none."""
     short, long = sorted((entry, other), key=lambda nodes: len(nodes.name))
     if not long.name.startswith(short.name):
         return None

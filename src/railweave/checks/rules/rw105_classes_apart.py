@@ -16,10 +16,10 @@ RULE = rule(
 
 @RULE.on_intent
 def compare_names(intent: Intent) -> Breaches:
-    """Look for classes of one name."""
-    seen: dict[str, int] = {}
+    """Yield a breach for each class with the name of an earlier class."""
+    first_index: dict[str, int] = {}
     for index, traffic_class in enumerate(intent.policies.classes):
-        first = seen.setdefault(traffic_class.name, index)
+        first = first_index.setdefault(traffic_class.name, index)
         if first != index:
             fix = f"rename this one or traffic_classes[{first}]"
             yield Breach(f"traffic_classes[{index}].name", f"two traffic classes are named `{traffic_class.name}`", fix)
@@ -27,22 +27,22 @@ def compare_names(intent: Intent) -> Breaches:
 
 @RULE.on_intent
 def compare_priorities(intent: Intent) -> Breaches:
-    """Look for classes of one priority, none of them lossless."""
+    """Yield a breach for each class with the priority of an earlier class, neither of them lossless."""
     yield from shared_priorities(intent, lossless=False)
 
 
 @RULE.on_intent
 def compare_code_points(intent: Intent) -> Breaches:
-    """Look for code points that are listed twice."""
-    first: dict[int, TrafficClass] = {}
+    """Yield a breach for each code point that is listed again."""
+    first_holder: dict[int, TrafficClass] = {}
     for index, traffic_class in enumerate(intent.policies.classes):
-        for place, dscp in enumerate(traffic_class.dscp):
-            other = first.get(dscp)
+        for dscp_index, dscp in enumerate(traffic_class.dscp):
+            other = first_holder.get(dscp)
             if other is None:
-                first[dscp] = traffic_class
+                first_holder[dscp] = traffic_class
                 continue
             holders = f"in classes `{other.name}` and `{traffic_class.name}`"
             if other is traffic_class:
                 holders = f"twice in class `{traffic_class.name}`"
-            path = f"traffic_classes[{index}].dscp[{place}]"
+            path = f"traffic_classes[{index}].dscp[{dscp_index}]"
             yield Breach(path, f"DSCP {dscp} is listed {holders}", "keep it in one class")

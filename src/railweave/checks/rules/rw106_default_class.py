@@ -14,7 +14,7 @@ RULE = rule(
 
 @RULE.on_intent
 def check_default_class(intent: Intent) -> Breaches:
-    """Check that there is one default class, and that it is not lossless."""
+    """Yield a breach if there is no default class, for each further one, and for each that is lossless."""
     classes = intent.policies.classes
     indexes = [index for index, traffic_class in enumerate(classes) if traffic_class.is_default]
     if not indexes:

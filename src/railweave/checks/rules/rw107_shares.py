@@ -14,7 +14,7 @@ RULE = rule(
 
 @RULE.on_intent
 def check_missing_shares(intent: Intent) -> Breaches:
-    """Look for classes that are never served."""
+    """Yield a breach for each class that is never served, because it is not strict and has no share."""
     for index, traffic_class in enumerate(intent.policies.classes):
         if not traffic_class.strict and not traffic_class.share_percent:
             message = (
@@ -27,7 +27,7 @@ def check_missing_shares(intent: Intent) -> Breaches:
 
 @RULE.on_intent
 def add_shares(intent: Intent) -> Breaches:
-    """Check that the shares of the classes sum to at most 100."""
+    """Yield a breach if the shares of the classes sum to more than 100."""
     classes = intent.policies.classes
     percents = [traffic_class.share_percent for traffic_class in classes if not traffic_class.strict]
     total = sum(percents)

@@ -22,7 +22,7 @@ RULE = rule(
 
 @RULE.on_intent
 def check_control_classes(intent: Intent) -> Breaches:
-    """Check that one class at most has the role control, and that it is not lossless and names a DSCP."""
+    """Yield a breach for each lossless class of the role control, for a second one, and if the first names no DSCP."""
     classes = intent.policies.classes
     indexes = [index for index, traffic_class in enumerate(classes) if traffic_class.role is ClassRole.CONTROL]
     for index in indexes:
@@ -43,14 +43,17 @@ def check_control_classes(intent: Intent) -> Breaches:
 
 @RULE.on_intent
 def check_class_of_code_point(intent: Intent) -> Breaches:
-    """Check the class that BGP and BFD get by their code point: it must not be lossless, and should be strict."""
+    """Yield a breach if the class that BGP and BFD get by their code point is lossless or not strict.
+
+    If it is strict and the intent states the classes, yield an info that names it.
+    """
     traffic_class = _class_of_code_point(intent.policies.classes)
     protocols = _protocols_by_code_point(intent, traffic_class)
     # All of them have the class with the role control.
     if protocols is None:
         return
     if traffic_class.lossless and traffic_class.role is not ClassRole.CNP:
-        yield _lossless(traffic_class, protocols)
+        yield _lossless_class(traffic_class, protocols)
     elif traffic_class.strict:
         # The default classes need no report.
         if "traffic_classes" in intent.places:
@@ -58,7 +61,7 @@ def check_class_of_code_point(intent: Intent) -> Breaches:
             yield Breach("traffic_classes", message, "", Severity.INFO)
     # A lossless class of notifications is an error of its own (Q-4).
     elif not traffic_class.lossless:
-        yield _not_strict(traffic_class, protocols)
+        yield _class_not_strict(traffic_class, protocols)
 
 
 class _Protocols(NamedTuple):
@@ -88,7 +91,7 @@ def _protocols_by_code_point(intent: Intent, traffic_class: TrafficClass) -> _Pr
     return None
 
 
-def _lossless(traffic_class: TrafficClass, protocols: _Protocols) -> Breach:
+def _lossless_class(traffic_class: TrafficClass, protocols: _Protocols) -> Breach:
     message = (
         f"{protocols.sender} is sent with DSCP {CONTROL_DSCP}, which class `{traffic_class.name}` makes lossless: a"
         " paused session falls"
@@ -96,7 +99,7 @@ def _lossless(traffic_class: TrafficClass, protocols: _Protocols) -> Breach:
     return Breach("traffic_classes", message, f"take {CONTROL_DSCP} out of it{protocols.other_fix.format('a')}")
 
 
-def _not_strict(traffic_class: TrafficClass, protocols: _Protocols) -> Breach:
+def _class_not_strict(traffic_class: TrafficClass, protocols: _Protocols) -> Breach:
     message = (
         f"{protocols.sender} is sent with DSCP {CONTROL_DSCP} and uses class `{traffic_class.name}`, which is not"
         " strict"

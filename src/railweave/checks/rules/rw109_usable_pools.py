@@ -22,9 +22,10 @@ RULE = rule("RW109", "address pools hold only addresses that can be used", __doc
 
 @RULE.on_intent
 def check_pools(intent: Intent) -> Breaches:
-    """Look for blocks that no device can have."""
+    """Yield a breach for each pool with addresses that no device can have."""
     for name, pool in intent.pools.items():
-        if blocks := unusable_blocks(pool):
+        blocks = unusable_blocks(pool)
+        if blocks:
             message = f"the pool of {name} {pool} holds addresses that cannot be used: {', '.join(blocks)}"
             private = "10.0.0.0/8" if pool.bits == 32 else "fd00::/8"
             yield Breach(pool_path(name), message, f"choose a private pool, like {private} or a part of it")

@@ -21,9 +21,9 @@ RULE = rule(
 
 @RULE.on_intent
 def check_scopes(intent: Intent) -> Breaches:
-    """Look whom overrides are for."""
+    """Yield a breach for each scope of overrides that is neither a role nor the name of a possible switch."""
     for scope in intent.policies.overrides.rows:
-        if scope in _ROLES or _device(intent.fabric).fullmatch(scope):
+        if scope in _ROLES or _device_name(intent.fabric).fullmatch(scope):
             continue
         names = [*_ROLES, f"{intent.fabric}-leaf1", f"{intent.fabric}-spine1"]
         message = f"overrides for `{scope}`, which is not a role or device of fabric `{intent.fabric}`"
@@ -33,9 +33,9 @@ def check_scopes(intent: Intent) -> Breaches:
 
 @RULE.on_fabric
 def check_devices(fabric: Fabric) -> Breaches:
-    """Look for overrides of devices that the fabric does not have."""
+    """Yield a breach for each scope that names a switch which the fabric does not have."""
     for scope in fabric.policies.overrides.rows:
-        device = _device(fabric.name).fullmatch(scope)
+        device = _device_name(fabric.name).fullmatch(scope)
         if device is None or scope in fabric.switch_of:
             continue
         names = [name for name in fabric.switch_of if name.startswith(f"{fabric.name}-{device['role']}")]
@@ -46,7 +46,7 @@ def check_devices(fabric: Fabric) -> Breaches:
         yield Breach(_path(scope), message, fix)
 
 
-def _device(fabric: str) -> re.Pattern[str]:
+def _device_name(fabric: str) -> re.Pattern[str]:
     """Return the pattern of the names that switches of a fabric may have."""
     return re.compile(rf"{re.escape(fabric)}-(?P<role>leaf|spine|superspine)[1-9][0-9]{{0,8}}")
 

@@ -32,17 +32,17 @@ RULE = rule(
 
 @RULE.on_intent
 def check_tables(intent: Intent) -> Breaches:
-    """Check the tables, keys and fields of all overrides."""
+    """Yield a breach for each table, key and field that overrides must not state."""
     for scope, by_table in intent.policies.overrides.rows.items():
         for table, rows in by_table.items():
             place = ("overrides", scope, table)
             yield from _table_breach(path_text(place), table)
-            yield from _references(place, rows)
-            yield from _fields(place, rows)
+            yield from _shown_references(place, rows)
+            yield from _kept_fields(place, rows)
 
 
 def _table_breach(path: str, table: str) -> Breaches:
-    """Yield the error of a table that cannot be overridden, or the warning of one that decides who can log in."""
+    """Yield an error if a table cannot be overridden, or a warning if it decides who can log in."""
     # Late: most intents state no rows, and SONiC's tables take long to import.
     from railweave.sonic.delta.access import decides_access
     from railweave.sonic.ownership import KEPT_EMPTY
@@ -66,8 +66,8 @@ _WHOLE_VALUE = "write the value itself if it is not a secret"
 _OTHER_TABLE = "use a table with the secret in a field, as SNMPv3 has it and SNMP communities have not"
 
 
-def _references(place: tuple[str, str, str], rows: Mapping[str, Mapping[str, object]]) -> Breaches:
-    """Yield the references to secrets in places that railweave shows."""
+def _shown_references(place: tuple[str, str, str], rows: Mapping[str, Mapping[str, object]]) -> Breaches:
+    """Yield a breach for each reference to a secret in a name, key or field that railweave shows."""
     table = place[-1]
     if references(table):
         yield Breach(path_text(place), f"the name of table `{table}` cannot hold a secret", _WHOLE_VALUE)
@@ -82,7 +82,7 @@ def _references(place: tuple[str, str, str], rows: Mapping[str, Mapping[str, obj
 
 
 def _field_references(where: str, table: str, field: str, value: object) -> Breaches:
-    """Yield the error of a field whose reference to a secret would be shown, or cannot be read."""
+    """Yield an error if a reference to a secret in a field would be shown, or cannot be read."""
     if references(field):
         yield Breach(where, f"the name of field `{field}` of `{table}` cannot hold a secret", _WHOLE_VALUE)
     elif references(str(value)) and not is_secret(table, field):
@@ -96,8 +96,8 @@ def _field_references(where: str, table: str, field: str, value: object) -> Brea
         yield Breach(where, message, "write `{secret: NAME}`, with a name of letters, digits, `_`, `-` and `.`")
 
 
-def _fields(place: tuple[str, str, str], rows: Mapping[str, Mapping[str, object]]) -> Breaches:
-    """Yield the features that must not be switched off, and the fields that SONiC finds on the hardware."""
+def _kept_fields(place: tuple[str, str, str], rows: Mapping[str, Mapping[str, object]]) -> Breaches:
+    """Yield a breach for each needed feature that is switched off, and each field that SONiC finds on the hardware."""
     from railweave.sonic.ownership import FEATURE, FEATURES_NEEDED, FOUND_ON_HARDWARE
 
     table = place[-1]

@@ -15,7 +15,7 @@ RULE = rule(
 
 @RULE.on_intent
 def check_models(intent: Intent) -> Breaches:
-    """Look for tiers and NICs without a model."""
+    """Yield an info for each tier and each NIC without a model of the catalog."""
     without = [path for path, tier in intent.topology.named_tiers() if tier.inline is not None]
     without += [f"nodes[{index}].nics" for index, entry in enumerate(intent.nodes) if entry.nics.model is None]
     for path in without:

@@ -17,7 +17,7 @@ RULE = rule(
 
 @RULE.on_intent
 def check_rdma_classes(intent: Intent) -> Breaches:
-    """Look for a class that carries RDMA, and for its protection against losses."""
+    """Yield a warning if no class carries RDMA, and for each that does without protection against losses."""
     classes = intent.policies.classes
     if not any(traffic_class.role is ClassRole.RDMA for traffic_class in classes):
         fix = "give the class of the GPU traffic role: rdma"

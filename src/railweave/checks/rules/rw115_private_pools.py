@@ -14,7 +14,7 @@ RULE = rule("RW115", "address pools are private", __doc__, "addressing: {hosts: 
 
 @RULE.on_intent
 def check_private_pools(intent: Intent) -> Breaches:
-    """Look for public pools."""
+    """Yield a warning for each pool that is not private."""
     for name, pool in intent.pools.items():
         # RW109 refuses a pool with unusable addresses.
         if not unusable_blocks(pool) and not any(private.holds(pool) for private in _PRIVATE):

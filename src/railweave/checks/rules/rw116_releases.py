@@ -10,7 +10,7 @@ RULE = rule("RW116", "SONiC's release is known", __doc__, "sonic: {release: 2026
 
 @RULE.on_intent
 def check_release(intent: Intent) -> Breaches:
-    """Look for a release that no row of the table has."""
+    """Yield a warning if the release is not among the known ones."""
     name = intent.policies.sonic.release
     if name not in RELEASES:
         message = f"SONiC {name} is not known: everything is rendered as for {nearest(name)}, the nearest"

@@ -19,7 +19,7 @@ RULE = rule(
 
 @RULE.on_fabric
 def check_port_speeds(fabric: Fabric) -> Breaches:
-    """Look for switches with ports that are too fast for the release, in use or not."""
+    """Yield a breach for each tier with ports that are too fast for the release, in use or not."""
     release = nearest(fabric.policies.sonic.release)
     limit_gbps = RELEASES[release].port_gbps
     for tier in fabric.tiers:
@@ -36,7 +36,7 @@ def check_port_speeds(fabric: Fabric) -> Breaches:
 
 
 def _fix(speed_gbps: int) -> str:
-    """Return the first release that takes a speed, or the advice to choose another one."""
+    """Return the fix: the first release that takes a speed, or a slower speed."""
     for name, release in RELEASES.items():
         if release.port_gbps >= speed_gbps:
             return f"run SONiC {name} or later (sonic.release)"

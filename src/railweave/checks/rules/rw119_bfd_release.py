@@ -10,7 +10,7 @@ RULE = rule("RW119", "the release runs BFD", __doc__, "{sonic: {release: 202411}
 
 @RULE.on_intent
 def check_bfd_release(intent: Intent) -> Breaches:
-    """Look for BFD on a release without bfdd."""
+    """Yield a breach if BFD is on and the release starts no bfdd."""
     policies = intent.policies
     release = nearest(policies.sonic.release)
     if policies.bgp.bfd and not RELEASES[release].bfd:

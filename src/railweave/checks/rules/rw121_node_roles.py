@@ -15,7 +15,7 @@ RULE = rule(
 
 @RULE.on_intent
 def compare_roles(intent: Intent) -> Breaches:
-    """Compare the role of each entry with its GPUs."""
+    """Yield a breach for each entry of GPU nodes without GPUs, and for each other entry with GPUs."""
     for index, entry in enumerate(intent.nodes):
         if entry.role is NodeRole.GPU and entry.gpus == 0:
             message = f"nodes `{entry.name}` have no GPUs and the role gpu"

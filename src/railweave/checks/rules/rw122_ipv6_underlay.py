@@ -17,7 +17,7 @@ RULE = rule(
 
 @RULE.on_intent
 def check_sessions(intent: Intent) -> Breaches:
-    """Look for IPv6 over sessions with IPv4 addresses."""
+    """Yield a breach if nodes have IPv6 and sessions have IPv4 addresses."""
     addressing = intent.policies.addressing
     if addressing.hosts_ipv6 is not None and not addressing.unnumbered:
         message = f"hosts_ipv6 {addressing.hosts_ipv6} needs sessions over link-local addresses; underlay is numbered"

@@ -9,7 +9,7 @@ RULE = rule("RW123", "RDMA uses addresses that the nodes have", __doc__, "hosts:
 
 @RULE.on_intent
 def check_rdma_family(intent: Intent) -> Breaches:
-    """Look for RDMA over a family without addresses."""
+    """Yield a breach if RDMA uses a family of which nodes have no addresses."""
     pools = intent.policies.addressing
     family = intent.policies.hosts.rdma_family
     if family is AddressFamily.IPV6 and pools.hosts_ipv6 is None and pools.hosts is not None:

@@ -8,7 +8,7 @@ RULE = rule("RW125", "the nodes have addresses of IPv4, IPv6 or both", __doc__, 
 
 @RULE.on_intent
 def check_node_pools(intent: Intent) -> Breaches:
-    """Look for nodes without a pool."""
+    """Yield a breach if there is no pool for the addresses of nodes."""
     if not intent.policies.addressing.host_pools:
         fix = "state addressing.hosts_ipv6, or a pool of IPv4"
         yield Breach("addressing.hosts", "the nodes have no addresses: hosts is none, and there is no hosts_ipv6", fix)

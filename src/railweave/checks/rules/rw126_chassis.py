@@ -18,13 +18,12 @@ RULE = rule(
 
 @RULE.on_fabric
 def check_chassis(fabric: Fabric) -> Breaches:
-    """Look for switches of line cards."""
+    """Yield an info for each tier with switches of line cards."""
     yield from of_fabric(fabric, Severity.INFO)
 
 
 def of_fabric(fabric: Fabric, severity: Severity) -> Iterator[Breach]:
-    """Yield a breach for the chassis of every tier: information when a fabric is designed, an error when it is
-    configured."""
+    """Yield a breach for each tier with chassis: an info when a fabric is designed, an error when it is configured."""
     for tier, switches in zip(fabric.tiers, fabric.tier_switches, strict=True):
         names = tuple(switch.name for switch in switches if switch.panel.card_cages)
         if names:

@@ -15,7 +15,7 @@ RULE = rule(
 
 @RULE.on_intent
 def check_tiers(intent: Intent) -> Breaches:
-    """Look for leaves that nothing joins."""
+    """Yield a breach if leaves share NICs and no spine joins them."""
     topology = intent.topology
     if topology.leaves_per_nic > 1 and topology.tiers == 1:
         message = f"tiers: 1 has no spines, and nothing joins the {topology.leaves_per_nic} leaves of a NIC"
@@ -24,7 +24,7 @@ def check_tiers(intent: Intent) -> Breaches:
 
 @RULE.on_intent
 def check_families(intent: Intent) -> Breaches:
-    """Look for IPv6, in which NICs have no address of their own."""
+    """Yield a breach if leaves share NICs and nodes have IPv6, in which NICs have no address of their own."""
     if intent.topology.leaves_per_nic > 1 and intent.policies.addressing.hosts_ipv6 is not None:
         message = "NICs that several leaves share have an address of IPv4 alone, and hosts_ipv6 asks for both families"
         yield Breach(

@@ -23,7 +23,7 @@ Rows = Mapping[str, Mapping[str, str | tuple[str, ...]]]
 
 @RULE.on_intent
 def words(intent: Intent) -> Breaches:
-    """Look for fields and words that the YANG models of all releases refuse."""
+    """Yield a breach for each field, value and key that the YANG models of all releases refuse."""
     if not intent.policies.overrides.rows:
         return
     # Late: most intents state no rows.
@@ -42,7 +42,7 @@ def words(intent: Intent) -> Breaches:
 
 
 def _refused(place: Place, rows: Rows) -> Breaches:
-    """Yield the fields of a table that no release has, and the values that none accepts."""
+    """Yield a breach for each field of a table that no release has, and for each value that none accepts."""
     from railweave.sonic.delta.leaf_words import accepted_words, field_names, has_field, is_accepted
 
     table = place[-1]

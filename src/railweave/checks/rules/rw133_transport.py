@@ -22,14 +22,14 @@ RULE = rule(
 
 @RULE.on_intent
 def check_transports(intent: Intent) -> Breaches:
-    """Look for transports that contradict role, PFC or code points of their class."""
+    """Yield a breach for each class with a transport that contradicts its role, PFC or code points."""
     for index, traffic_class in enumerate(intent.policies.classes):
         if traffic_class.transport is not None:
             yield from _contradictions(f"traffic_classes[{index}]", traffic_class)
 
 
 def _contradictions(path: str, traffic_class: TrafficClass) -> Breaches:
-    """Yield the first contradiction between the transport of a class and its role, PFC or code points."""
+    """Yield a breach for the first contradiction between the transport of a class and its role, PFC or code points."""
     name = traffic_class.name
     transport = traffic_class.transport
     if traffic_class.role is not ClassRole.RDMA:
@@ -61,7 +61,7 @@ def _contradictions(path: str, traffic_class: TrafficClass) -> Breaches:
 
 @RULE.on_intent
 def check_retransmission(intent: Intent) -> Breaches:
-    """Name the NICs whose vendor publishes no settings for RDMA with losses."""
+    """Yield an info that names the NICs whose vendor publishes no settings for RDMA with losses."""
     classes = intent.policies.classes
     index = next((index for index, traffic_class in enumerate(classes) if traffic_class.is_lossy_rdma), None)
     nodes_of_model = _without_settings(intent)

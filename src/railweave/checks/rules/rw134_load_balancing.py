@@ -17,14 +17,14 @@ RULE = rule(
 
 @RULE.on_intent
 def check_load_balancing(intent: Intent) -> Breaches:
-    """Look for load balancing that no release has."""
+    """Yield a breach if the intent asks for load balancing that no release has."""
     asked = intent.policies.load_balancing
     if asked is LoadBalancing.HASH:
         return
     method = balancing_methods()[asked.value]
     message = f"`{asked}` cannot be had: {method.missing}"
     if asked is LoadBalancing.PACKET:
-        ordered = sorted(_in_order(intent))
+        ordered = sorted(_nics_in_order(intent))
         if ordered:
             message += f"; {listed(ordered)} would also take packets out of order for lost (check L-2)"
     fix = (
@@ -34,7 +34,7 @@ def check_load_balancing(intent: Intent) -> Breaches:
     yield Breach("load_balancing", message, fix)
 
 
-def _in_order(intent: Intent) -> Iterator[str]:
+def _nics_in_order(intent: Intent) -> Iterator[str]:
     """Yield the NIC models that need packets in order."""
     catalog = load_catalog()
     for model in {entry.nics.model for entry in intent.nodes}:

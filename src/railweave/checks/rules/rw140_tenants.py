@@ -21,7 +21,7 @@ RULE = rule(
 
 @RULE.on_intent
 def check_names(intent: Intent) -> Breaches:
-    """Look for names that the intent does not have, or has twice."""
+    """Yield a breach for each name in a tenant that does not exist, and for each second tenant of a name."""
     tenants = intent.policies.tenants
     nodes = _node_names((intent, *intent.others))
     names = [tenant.name for tenant in tenants]
@@ -36,7 +36,7 @@ def check_names(intent: Intent) -> Breaches:
 
 @RULE.on_intent
 def check_membership(intent: Intent) -> Breaches:
-    """Look for nodes in two tenants of this fabric, and for nodes in none."""
+    """Yield a breach for each tenant with nodes of an earlier tenant, and a warning for nodes in no tenant."""
     part = ""
     if intent.part is not None:
         part = intent.part.name
@@ -47,7 +47,7 @@ def check_membership(intent: Intent) -> Breaches:
     owner_of: dict[str, str] = {}
     for tenant in tenants:
         path = f"tenants[{intent.policies.tenants.index(tenant)}].nodes"
-        for other, names in _shared(tenant, nodes, owner_of).items():
+        for other, names in _shared_nodes(tenant, nodes, owner_of).items():
             message = f"{_are(names)} in tenant `{other}` and in `{tenant.name}`"
             yield Breach(path, message, f"leave {compact(names)} in one of them; `reaches` lets tenants meet")
     without_tenant = [node for node in nodes if node not in owner_of]
@@ -56,10 +56,10 @@ def check_membership(intent: Intent) -> Breaches:
         yield Breach("tenants", message, "add them to a tenant, unless they wait for one", Severity.WARNING)
 
 
-def _shared(tenant: Tenant, nodes: Mapping[str, None], owner_of: dict[str, str]) -> dict[str, list[str]]:
-    """Return the nodes of a tenant that earlier tenants have too, by their tenant; the others get it as their owner.
+def _shared_nodes(tenant: Tenant, nodes: Mapping[str, None], owner_of: dict[str, str]) -> dict[str, list[str]]:
+    """Return the nodes of a tenant that earlier tenants have too, by the name of the earlier tenant.
 
-    ``owner_of`` has the tenant of each node and is added to.
+    ``owner_of`` has the tenant of each node so far. The tenant is added for its other nodes.
     """
     shared: dict[str, list[str]] = {}
     for text in tenant.nodes:
@@ -71,7 +71,7 @@ def _shared(tenant: Tenant, nodes: Mapping[str, None], owner_of: dict[str, str])
 
 
 def _node_names(intents: Iterable[Intent]) -> Mapping[str, None]:
-    """Return the names of all nodes of some fabrics, in the order of the intent, as keys."""
+    """Return the names of all nodes of some fabrics as keys, in the order of the intent."""
     names: dict[str, None] = {}
     for intent in intents:
         for entry in intent.nodes:

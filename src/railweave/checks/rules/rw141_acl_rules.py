@@ -22,7 +22,7 @@ RULE = rule(
 
 @RULE.on_fabric
 def count_rules(fabric: Fabric) -> Breaches:
-    """Count the rules of every leaf."""
+    """Yield a breach if leaves need more rules than their ASICs hold, and one if nothing states how many they hold."""
     tenancy = tenancy_of(fabric)
     if not tenancy:
         return
@@ -38,7 +38,7 @@ def count_rules(fabric: Fabric) -> Breaches:
 
 
 def _rule_counts(fabric: Fabric, tenancy: Tenancy) -> Mapping[Switch, int]:
-    """Return the rules of every leaf with nodes."""
+    """Return how many rules each leaf with nodes needs."""
     # Late: most intents have no tenants.
     from railweave.sonic.render.tenant_filters import rule_count
 
@@ -59,6 +59,7 @@ def _limit(fabric: Fabric, leaf: Switch) -> int | None:
 
 
 def _without_limit(fabric: Fabric, counts: Mapping[Switch, int]) -> Iterator[Breach]:
+    """Yield a breach if nothing states how many rules some leaves hold."""
     unknown = [leaf for leaf in counts if _limit(fabric, leaf) is None]
     if not unknown:
         return
@@ -108,9 +109,9 @@ class _Alignment(NamedTuple):
 
 
 def _aligned_nodes(fabric: Fabric, nodes: Iterable[Host]) -> list[str]:
-    """Return as many consecutive nodes of the same kinds, each kind aligned to a power of two; empty for none.
+    """Return as many nodes of the same kinds whose addresses aggregate into the fewest prefixes.
 
-    The addresses of consecutive nodes from such a place on aggregate into the fewest prefixes.
+    The nodes of a kind are consecutive, from a multiple of a power of two on. Empty if a kind has too few for that.
     """
     names: list[str] = []
     for kind, count in Counter(host.kind for host in nodes).items():

@@ -15,7 +15,7 @@ RULE = rule(
 
 @RULE.on_switch
 def check_isolation(switch: SwitchRead) -> Breaches:
-    """Look for paths between tenants at the node ports of a switch."""
+    """Yield a breach for each path between tenants at the node ports of a switch."""
     fabric = switch.fabric
     if not fabric.policies.tenants or not fabric.nodes_on(switch.name):
         return

@@ -18,7 +18,7 @@ RULE = rule(
 
 @RULE.on_fabric
 def check_counter_groups(fabric: Fabric) -> Breaches:
-    """Look for groups that the intent turns on or off and that the release does not poll."""
+    """Yield an info for each group of counters that the intent turns on or off and the release does not poll."""
     counters = fabric.policies.telemetry.counters
     if counters is None:
         return
@@ -34,17 +34,17 @@ def check_counter_groups(fabric: Fabric) -> Breaches:
 
 @RULE.on_fabric
 def check_features(fabric: Fabric) -> Breaches:
-    """Look for other features of `telemetry` that the release or an ASIC does not have."""
+    """Yield an info for each other feature of `telemetry` that the release or an ASIC does not have."""
     telemetry = fabric.policies.telemetry
     if telemetry.high_frequency_us is not None:
-        yield from _unfollowed(HIGH_FREQUENCY, fabric)
+        yield from _missing_feature(HIGH_FREQUENCY, fabric)
     if telemetry.pfc_history:
-        yield from _unfollowed(PFC_HISTORY, fabric)
+        yield from _missing_feature(PFC_HISTORY, fabric)
     if telemetry.gnmi is not None and telemetry.gnmi.user_auth is not None:
-        yield from _unfollowed(GNMI_USERS, fabric)
+        yield from _missing_feature(GNMI_USERS, fabric)
 
 
-def _unfollowed(feature: TelemetryFeature, fabric: Fabric) -> Breaches:
+def _missing_feature(feature: TelemetryFeature, fabric: Fabric) -> Breaches:
     """Yield a breach if the release is too old for a feature, or else one for each ASIC that lacks it."""
     release = nearest(fabric.policies.sonic.release)
     path = f"telemetry.{feature.key}"

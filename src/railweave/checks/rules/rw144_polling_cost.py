@@ -28,7 +28,7 @@ RULE = rule(
 
 @RULE.on_fabric
 def check_polling_cost(fabric: Fabric) -> Breaches:
-    """Add up the reads of each kind of switch: objects ÷ interval."""
+    """Yield a warning for each number of ports with which polling costs a switch too much."""
     counters = fabric.policies.telemetry.counters
     if counters is None:
         return

@@ -18,7 +18,7 @@ RULE = rule(
 
 @RULE.on_intent
 def check_intended_groups(intent: Intent) -> Breaches:
-    """Look for groups that the intent turns off."""
+    """Yield a warning for each group of counters that the intent turns off and alerts need."""
     counters = intent.policies.telemetry.counters
     if counters is None:
         return
@@ -32,7 +32,7 @@ def check_intended_groups(intent: Intent) -> Breaches:
 
 @RULE.on_switch
 def check_polled_groups(switch: SwitchRead) -> Breaches:
-    """Look for groups that a switch does not poll."""
+    """Yield a warning for each group of counters that a switch does not poll and alerts need."""
     # Imported late: checks of an intent alone need no rows.
     from railweave.sonic.ownership import FLEX_COUNTERS
 

@@ -16,7 +16,7 @@ RULE = rule(
 
 @RULE.on_fabric
 def check_certificate(fabric: Fabric) -> Breaches:
-    """Look for a gNMI server whose certificate or key the intent does not state."""
+    """Yield an error if the intent states only one of certificate and key, or a warning if it states neither."""
     gnmi = fabric.policies.telemetry.gnmi
     if gnmi is None or (gnmi.certificate and gnmi.key):
         return

@@ -27,7 +27,7 @@ _LAYERS = ("host", "leaf_spine", "spine_super_spine")
 
 @RULE.on_fabric
 def fixed_ends(fabric: Fabric) -> Breaches:
-    """Look for cables with fixed ends whose cages share links crosswise."""
+    """Yield a warning for each kind of link and medium with fixed ends whose cages share links crosswise."""
     for (level, medium), groups in _crosswise_groups(fabric).items():
         kind = LINK_KINDS[level].replace("_", "-")
         message = (
@@ -39,7 +39,7 @@ def fixed_ends(fabric: Fabric) -> Breaches:
 
 
 def _crosswise_groups(fabric: Fabric) -> Counter[tuple[int, str]]:
-    """Return how many groups of links with fixed ends share cages crosswise, by level and medium."""
+    """Return how many groups of links with fixed ends share cages crosswise, by (level, medium)."""
     links = _links_of_shared_cages(fabric)
     groups: Counter[tuple[int, str]] = Counter()
     for numbers in joined([(link.lower_cage, link.upper_cage) for link in links]):

@@ -9,7 +9,7 @@ RULE = rule("RW801", "a NIC is set by its own vendor's tools", __doc__, "hosts: 
 
 @RULE.on_intent
 def compare_vendors(intent: Intent) -> Breaches:
-    """Compare the vendor that the intent names with that of each NIC."""
+    """Yield a breach for each NIC of another vendor than the intent names."""
     stated = intent.policies.hosts.vendor
     for entry in intent.nodes:
         own = load_catalog().vendor_of(entry.nics.model)

@@ -15,11 +15,14 @@ RULE = rule(
 
 @RULE.on_intent
 def check_vendor_packs(intent: Intent) -> Breaches:
-    """Look for NICs of managed nodes that no vendor pack knows."""
+    """Yield a warning for each NIC of managed nodes that no vendor pack knows."""
     hosts = intent.policies.hosts
+    # The vendor that an intent names is used for all NICs.
+    if not hosts.manage or hosts.vendor is not None:
+        return
     for index, entry in enumerate(intent.nodes):
         model = entry.nics.model
-        if model is not None and hosts.vendor is None and hosts.manage and load_catalog().vendor_of(model) is None:
+        if model is not None and load_catalog().vendor_of(model) is None:
             message = (
                 f"no vendor pack knows `{model}`: addresses, routes and NCCL are set, PFC and ECN of the NIC are not"
             )

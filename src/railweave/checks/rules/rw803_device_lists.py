@@ -19,7 +19,7 @@ RULE = rule(
 
 @RULE.on_intent
 def check_lists(intent: Intent) -> Breaches:
-    """Count the entries, and look for those that are listed twice."""
+    """Yield a breach for each list without one entry for each NIC or port, and for each entry that is listed twice."""
     for index, entry in enumerate(intent.nodes):
         nics = entry.nics
         path = f"nodes[{index}].nics"
@@ -28,7 +28,10 @@ def check_lists(intent: Intent) -> Breaches:
 
 
 def _list_breaches(path: str, key: str, names: Sequence[str], count: int, things: str) -> Breaches:
-    """Yield what is wrong with a list that has one name for each of ``count`` NICs or ports; it may be left out."""
+    """Yield a breach if a list has not one name for each of ``count`` NICs or ports, and for each repeated name.
+
+    An empty list is right: the key may be left out. ``things`` says what is counted.
+    """
     if names and len(names) != count:
         fix = f"write {count}, in the order of the {things}, or leave the key out"
         yield Breach(f"{path}.{key}", f"{key} has {len(names)} entries for {count} {things}", fix)

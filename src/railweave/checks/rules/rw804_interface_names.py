@@ -10,7 +10,7 @@ RULE = rule("RW804", "the interfaces of managed nodes have persistent names", __
 
 @RULE.on_intent
 def check_interface_names(intent: Intent) -> Breaches:
-    """Look for managed nodes whose NICs are not pinned."""
+    """Yield a warning for each entry of managed nodes whose interface names nothing pins."""
     for index, entry in enumerate(intent.nodes):
         if intent.policies.hosts.manage and not entry.nics.pci_addresses:
             message = f"nothing pins the interface names of `{entry.name}`: they must already be rail0, rail1, …"

@@ -16,7 +16,7 @@ RULE = rule(
 
 @RULE.on_fabric
 def check_spines(fabric: Fabric) -> Breaches:
-    """Look for spines below which fewer than two leaves have nodes."""
+    """Yield a warning if there are spines below which fewer than two leaves have nodes."""
     leaves_with_nodes = {link.upper for host in fabric.hosts for link in fabric.uplinks_of[host.name]}
     idle_names = []
     for switch in fabric.switches:

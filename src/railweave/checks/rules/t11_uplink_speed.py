@@ -24,7 +24,7 @@ _SAME_OPTICS = 2
 
 @RULE.on_fabric
 def check_uplink_speed(fabric: Fabric) -> Breaches:
-    """Look for a faster speed at which fewer links of every pair carry the same."""
+    """Yield a breach for each kind of switches whose uplinks could be fewer at a faster speed and carry the same."""
     catalog = load_catalog()
     limit_gbps = RELEASES[nearest(fabric.policies.sonic.release)].port_gbps
     for lower in fabric.uplink_kinds:

@@ -12,7 +12,7 @@ RULE = rule("T-12", "the network has a path between rails", __doc__, "topology: 
 
 @RULE.on_fabric
 def check_paths_between_rails(fabric: Fabric) -> Breaches:
-    """State where traffic between rails goes when the network has no path for it."""
+    """Yield an info if the network has no path between rails: it says where traffic between rails goes."""
     if fabric.rail_only and fabric.rails > 1:
         message = (
             f"no path joins the {counted(fabric.rails, 'rail')} in the network: traffic between rails takes the GPU"

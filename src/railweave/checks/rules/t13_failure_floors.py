@@ -46,7 +46,7 @@ _PERCENT_FLOORS = {
 
 @RULE.on_fabric
 def check_floors(fabric: Fabric) -> Breaches:
-    """Look for failures that leave less than a floor."""
+    """Yield a breach for each floor that some failures go below."""
     single, pair = fabric.policies.floors
     # Trying all failures takes long, so only an intent with floors pays for it.
     if single == pair == _NOTHING:
@@ -55,14 +55,14 @@ def check_floors(fabric: Fabric) -> Breaches:
 
     if pair != _NOTHING:
         analysis = failures(fabric)
-        yield from _below("failures.pair", pair, analysis.of_order(2))
-        yield from _below("failures.single", single, analysis.of_order(1))
+        yield from _floor_breaches("failures.pair", pair, analysis.of_order(2))
+        yield from _floor_breaches("failures.single", single, analysis.of_order(1))
     else:
-        yield from _below("failures.single", single, single_failures(fabric))
+        yield from _floor_breaches("failures.single", single, single_failures(fabric))
 
 
-def _below(path: str, floor: FailureFloor, classes: "Iterable[FailureClass]") -> Iterator[Breach]:
-    """Yield the floors of an intent path that some of the failures go below."""
+def _floor_breaches(path: str, floor: FailureFloor, classes: "Iterable[FailureClass]") -> Iterator[Breach]:
+    """Yield a breach for each floor at an intent path that some failures of ``classes`` go below."""
     failures = list(classes)
     percents = {
         "ports": floor.ports_percent,
@@ -73,12 +73,12 @@ def _below(path: str, floor: FailureFloor, classes: "Iterable[FailureClass]") ->
     }
     for key, least_percent in percents.items():
         if least_percent is not None:
-            yield from _below_percent(path, key, least_percent, failures)
+            yield from _percent_breaches(path, key, least_percent, failures)
     if floor.nodes_out is not None:
-        yield from _above_nodes_out(path, floor.nodes_out, failures)
+        yield from _nodes_out_breaches(path, floor.nodes_out, failures)
 
 
-def _below_percent(path: str, key: str, least_percent: float, classes: "list[FailureClass]") -> Iterator[Breach]:
+def _percent_breaches(path: str, key: str, least_percent: float, classes: "list[FailureClass]") -> Iterator[Breach]:
     """Yield one breach for all failures that leave less than a floor, with the numbers of the worst."""
     failures = [failure for failure in classes if _left_percent(failure, key) < least_percent]
     if not failures:
@@ -87,14 +87,14 @@ def _below_percent(path: str, key: str, least_percent: float, classes: "list[Fai
     left_percent = _left_percent(worst, key)
     floor = _PERCENT_FLOORS[key]
     message = (
-        f"without {_example(worst)} {percent_text(left_percent)} {floor.subject} is left,"
-        f" {path}.{key} asks for {least_percent} %{_others(failures)}"
+        f"without {_example_text(worst)} {percent_text(left_percent)} {floor.subject} is left,"
+        f" {path}.{key} asks for {least_percent} %{_others_text(failures)}"
     )
     fix = f"{floor.fix}, or set {path}.{key} to {int(left_percent)} at most"
     yield Breach(f"{path}.{key}", message, fix, Severity.ERROR, worst.example[0].out)
 
 
-def _above_nodes_out(path: str, most_allowed: int, classes: "list[FailureClass]") -> Iterator[Breach]:
+def _nodes_out_breaches(path: str, most_allowed: int, classes: "list[FailureClass]") -> Iterator[Breach]:
     """Yield one breach for all failures that cut off more nodes than allowed, with the number of the worst."""
     failures = [failure for failure in classes if failure.cost.nodes_cut_off > most_allowed]
     if not failures:
@@ -102,8 +102,8 @@ def _above_nodes_out(path: str, most_allowed: int, classes: "list[FailureClass]"
     worst = max(failures, key=lambda failure: failure.cost.nodes_cut_off)
     cut_off = worst.cost.nodes_cut_off
     message = (
-        f"without {_example(worst)} {counted(cut_off, 'node')} have no link left,"
-        f" {path}.nodes_out allows {most_allowed}{_others(failures)}"
+        f"without {_example_text(worst)} {counted(cut_off, 'node')} have no link left,"
+        f" {path}.nodes_out allows {most_allowed}{_others_text(failures)}"
     )
     fix = f"give the nodes NICs on several rails or planes, or set {path}.nodes_out to {cut_off}"
     yield Breach(f"{path}.nodes_out", message, fix, Severity.ERROR, worst.example[0].out)
@@ -122,12 +122,12 @@ def _left_percent(failure: "FailureClass", key: str) -> float:
     return 100.0 if percent is None else percent
 
 
-def _example(failure: "FailureClass") -> str:
+def _example_text(failure: "FailureClass") -> str:
     return " and ".join(component.name for component in failure.example)
 
 
-def _others(failures: "list[FailureClass]") -> str:
-    """Return in words the number of failures beside the one that a message describes; empty for none."""
+def _others_text(failures: "list[FailureClass]") -> str:
+    """Return words about how many failures there are beside the one that a message describes, empty for none."""
     count = sum(failure.count for failure in failures) - 1
     if not count:
         return ""

@@ -22,7 +22,10 @@ RULE = rule(
 
 @RULE.on_fabric
 def check_shared_nics(fabric: Fabric) -> Breaches:
-    """Advise on NICs that several leaves share: what RDMA loses with a leaf, and what a leaf without uplinks does."""
+    """Yield advice on NICs that several leaves share.
+
+    It says what a leaf without uplinks does, and what RDMA loses with a leaf.
+    """
     leaves = fabric.leaves_per_nic
     if leaves == 1:
         return

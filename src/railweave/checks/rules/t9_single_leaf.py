@@ -28,7 +28,7 @@ def _nodes_by_only_leaf(fabric: Fabric) -> dict[str, list[str]]:
 
 @RULE.on_fabric
 def check_single_leaf(fabric: Fabric) -> Breaches:
-    """Look for nodes with all ports at one leaf."""
+    """Yield a breach if there are nodes with all ports at one leaf."""
     nodes_of_leaf = _nodes_by_only_leaf(fabric)
     if not nodes_of_leaf:
         return

@@ -10,7 +10,7 @@ RULE = rule("W-1", "the PFC watchdog watches exactly the lossless queues", __doc
 
 @RULE.on_intent
 def check_enabled(intent: Intent) -> Breaches:
-    """Look whether the watchdog is on, if any class is lossless."""
+    """Yield a warning if a class is lossless and the watchdog is off."""
     has_lossless = any(traffic_class.lossless for traffic_class in intent.policies.classes)
     if has_lossless and not intent.policies.watchdog.enabled:
         message = "the PFC watchdog is off: one NIC that pauses for ever stops every flow behind it"
@@ -19,7 +19,7 @@ def check_enabled(intent: Intent) -> Breaches:
 
 @RULE.on_link
 def compare_watched_priorities(link: LinkEnds) -> LinkBreaches:
-    """Compare the watched priorities with the lossless ones."""
+    """Yield a breach for each switch port whose watchdog watches other priorities than the lossless ones."""
     # The intent may turn the watchdog off.
     lossless = link.lossless if link.policies.watchdog.enabled else frozenset()
     for end in link.switches:
@@ -28,7 +28,7 @@ def compare_watched_priorities(link: LinkEnds) -> LinkBreaches:
 
 @RULE.on_link
 def compare_action(link: LinkEnds) -> LinkBreaches:
-    """Compare the watchdog's action in a storm with the design."""
+    """Yield a breach for each switch port whose watchdog has another action in a storm than designed."""
     for end in link.switches:
         watch = end.watch_times
         design = link.design(end).watch_times
@@ -44,7 +44,10 @@ def compare_action(link: LinkEnds) -> LinkBreaches:
 
 @RULE.on_link
 def check_counter_group(link: LinkEnds) -> LinkBreaches:
-    """Look for watchdogs that see no storm: they go by the counters of the group PFCWD (sonic-swss pfcwdorch.cpp)."""
+    """Yield a breach for each switch port whose watchdog sees no storm.
+
+    A watchdog goes by the counters of the group PFCWD (sonic-swss pfcwdorch.cpp).
+    """
     for end in link.switches:
         if end.is_watchdog_blind and end.watched:
             message = (
@@ -57,7 +60,7 @@ def check_counter_group(link: LinkEnds) -> LinkBreaches:
 
 @RULE.on_link
 def check_big_red_switch(link: LinkEnds) -> LinkBreaches:
-    """Look for switches that drop lossless packets whether or not there is a storm."""
+    """Yield a breach for each switch port that drops lossless packets whether or not there is a storm."""
     for end in link.switches:
         if end.drops_lossless:
             message = (

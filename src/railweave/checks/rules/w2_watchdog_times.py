@@ -16,7 +16,7 @@ RULE = rule(
 
 @RULE.on_intent
 def check_intended_times(intent: Intent) -> Breaches:
-    """Compare the times of the intent."""
+    """Yield a breach for each time of the watchdog in the intent that is shorter than the interval of its polls."""
     watchdog = intent.policies.watchdog
     if watchdog.poll_ms is None:
         return
@@ -46,7 +46,7 @@ def check_set_times(link: LinkEnds) -> LinkBreaches:
 
 @RULE.on_link
 def compare_with_design(link: LinkEnds) -> LinkBreaches:
-    """Compare the times of a port with the design."""
+    """Yield a breach for each time of a port's watchdog that differs from the design."""
     for end in link.switches:
         times = end.watch_times
         design = link.design(end).watch_times
