@@ -63,7 +63,7 @@ _PARSER = _parser()
 
 @program("sonic-cfggen", reads_stdin=lambda argv: "/dev/stdin" in argv)
 def cfggen(call: Call) -> Result:
-    """Run ``sonic-cfggen``."""
+    """Run ``sonic-cfggen``: merge the data of all sources, and print, render or write it."""
     parsed = _PARSER.parse(call.argv[1:])
     if isinstance(parsed, Result):
         return parsed
@@ -86,14 +86,17 @@ def cfggen(call: Call) -> Result:
 
 
 def _data(call: Call, parsed: argparse.Namespace) -> dict[str, Any]:
-    """Return the merged data of all sources, in the order in which the program reads them: later ones win."""
+    """Return the merged data of all sources. They are read in the program's order, and later ones win.
+
+    Raises ProgramError and NotSimulatedError.
+    """
     data: dict[str, Any] = {}
     if parsed.namespace is not None and not parsed.namespace.startswith("asic"):
         raise ProgramError(f"ValueError: Unknown asic namespace name {parsed.namespace}")
     if parsed.hwsku is not None:
         _update(data, {"DEVICE_METADATA": {"localhost": {"hwsku": parsed.hwsku}}})
         if parsed.port_config:
-            _update(data, {"PORT": _ports(_read(call, parsed.port_config))})
+            _update(data, {"PORT": _ports_of_file(_read(call, parsed.port_config))})
         else:
             _update(data, _ports_of_sku(call, parsed.hwsku))
     for path in parsed.json:
@@ -129,8 +132,9 @@ def _refuse_namespace(parsed: argparse.Namespace) -> None:
 
 
 def _ports_of_sku(call: Call, hwsku: str) -> dict[str, dict[str, dict[str, str]]]:
-    """Return PORT and BREAKOUT_CFG of the switch's own SKU; of any other the image has no folder, which is no error."""
+    """Return PORT and BREAKOUT_CFG of the switch's own SKU; of any other SKU an empty PORT."""
     spec = call.device.spec
+    # The image has no folder of another SKU, which the program does not take for an error.
     if hwsku != spec.hwsku:
         return {"PORT": {}}
     ports: dict[str, dict[str, str]] = {}
@@ -141,8 +145,8 @@ def _ports_of_sku(call: Call, hwsku: str) -> dict[str, dict[str, dict[str, str]]
     return {"PORT": ports, "BREAKOUT_CFG": modes}
 
 
-def _ports(text: str) -> dict[str, dict[str, str]]:
-    """Return the PORT rows of a port_config.ini: a comment with ``name`` names the columns."""
+def _ports_of_file(text: str) -> dict[str, dict[str, str]]:
+    """Return the PORT rows of the port_config.ini ``text``. A comment with ``name`` in it has the names of columns."""
     titles = ["name", "lanes", "alias", "index"]
     ports: dict[str, dict[str, str]] = {}
     for line in text.splitlines():
@@ -158,6 +162,7 @@ def _ports(text: str) -> dict[str, dict[str, str]]:
 
 
 def _read(call: Call, path: str) -> str:
+    """Return the text of a file. Raises ProgramError if it cannot be opened."""
     try:
         return call.read(path)
     except OSError as error:
@@ -165,11 +170,12 @@ def _read(call: Call, path: str) -> str:
 
 
 def _not_opened(error: OSError, path: str) -> ProgramError:
+    """Return what Python prints of a file that cannot be opened."""
     # The simulated files raise the exceptions of the operating system without their numbers.
     number = errno.EIO
-    for kind, number_of_kind in _ERRORS.items():
-        if isinstance(error, kind):
-            number = number_of_kind
+    for error_type, number_of_type in _ERRORS.items():
+        if isinstance(error, error_type):
+            number = number_of_type
     return ProgramError(f"{type(error).__name__}: [Errno {number}] {os.strerror(number)}: '{path}'")
 
 
@@ -182,9 +188,8 @@ def _yaml(text: str, path: str) -> Any:
     try:
         return yaml.safe_load(stream)
     except yaml.YAMLError as error:
-        raise ProgramError(
-            f"yaml.{type(error).__module__.rpartition('.')[2]}.{type(error).__name__}: {error}"
-        ) from error
+        module = type(error).__module__.rpartition(".")[2]
+        raise ProgramError(f"yaml.{module}.{type(error).__name__}: {error}") from error
 
 
 def with_tuples(document: Any) -> Any:
@@ -201,6 +206,7 @@ def _tuple_key(key: str) -> str | tuple[str, ...]:
 
 
 def _update(target: dict[Any, Any], source: Any) -> None:
+    """Merge ``source`` into ``target``: mappings key by key, any other value replaces the one before."""
     for name, value in source.items():
         if isinstance(value, dict):
             _update(target.setdefault(name, {}), value)
@@ -208,22 +214,22 @@ def _update(target: dict[Any, Any], source: Any) -> None:
             target[name] = value
 
 
-def _with_keys(value: Any) -> Any:
-    """Return a document with tuples as keys of text again; these come last, as sonic-cfggen sorts rows."""
+def _with_text_keys(value: Any) -> Any:
+    """Return a document with its tuple keys as text again. They come last, as sonic-cfggen sorts rows."""
     if not isinstance(value, dict):
         return value
     plain: dict[str, Any] = {}
     joined: dict[str, Any] = {}
     for key, inner in value.items():
         if isinstance(key, tuple):
-            joined["|".join(key)] = _with_keys(inner)
+            joined["|".join(key)] = _with_text_keys(inner)
         else:
-            plain[key] = _with_keys(inner)
+            plain[key] = _with_text_keys(inner)
     return plain | joined
 
 
 def table_text(data: Mapping[str, Any], table: str, key: str | None = None) -> str:
-    """Return the output of ``--var-json`` for a table, or for the row of a key."""
+    """Return the output of ``--var-json`` for a table, or for its row with ``key``; empty if there is no such table."""
     if table not in data:
         return ""
     rows = data[table]
@@ -231,7 +237,7 @@ def table_text(data: Mapping[str, Any], table: str, key: str | None = None) -> s
         # Any part of a key of several parts means its row; only the first row is printed.
         matching = [name for name in rows if name == key or (isinstance(name, tuple) and key in name)]
         rows = {name: rows[name] for name in matching[:1]}
-    return to_json(_with_keys(rows)) + "\n"
+    return to_json(_with_text_keys(rows)) + "\n"
 
 
 def _output(call: Call, parsed: argparse.Namespace, data: dict[str, Any]) -> str:
@@ -245,9 +251,9 @@ def _output(call: Call, parsed: argparse.Namespace, data: dict[str, Any]) -> str
         out += table_text(data, parsed.var_json, parsed.key)
     if parsed.write_to_db:
         _refuse_namespace(parsed)
-        merge_into(call.device.db, {name: _with_keys(rows) for name, rows in data.items()})
+        merge_into(call.device.db, {name: _with_text_keys(rows) for name, rows in data.items()})
     if parsed.print_data:
-        out += to_json(_with_keys(data)) + "\n"
+        out += to_json(_with_text_keys(data)) + "\n"
     return out
 
 
@@ -259,7 +265,7 @@ class _Rendering(NamedTuple):
 
 
 def _rendering(text: str) -> _Rendering:
-    """Return the value of ``-t TEMPLATE[,TARGET]``. Raises ProgramError."""
+    """Return the value ``TEMPLATE[,TARGET]`` of ``-t`` in parts. Raises ProgramError if it has more of them."""
     path, comma, target = text.partition(",")
     if "," in target:
         raise ProgramError("ValueError: too many values to unpack (expected 2)")
@@ -267,7 +273,7 @@ def _rendering(text: str) -> _Rendering:
 
 
 def _template_folders(call: Call, template_dir: str | None, paths: Iterable[str]) -> list[str]:
-    """Return where templates are searched, as the error of a missing one lists the folders."""
+    """Return the folders in which templates are searched, as the error of a missing template lists them."""
     installed, build = _TEMPLATES
     folders = ["/", installed]
     if template_dir:
@@ -284,11 +290,15 @@ def _environment(**settings: Any) -> "jinja2.Environment":
 
 
 def _value(data: Mapping[str, Any], expression: str) -> str:
+    """Return the value of a jinja2 expression as text. Raises ProgramError."""
     return _rendered(lambda: _environment().from_string("{{" + expression + "}}").render(data))
 
 
 def _render(call: Call, folders: list[str], data: dict[str, Any], rendering: _Rendering) -> str:
-    """Render a template into a file or, for the target ``config-db``, into the data; return what is printed."""
+    """Render a template to its target, and return what is printed of it.
+
+    The target is standard output, a file or, for ``config-db``, ``data``. Raises ProgramError and NotSimulatedError.
+    """
     path = rendering.path
     target = rendering.target
     template = sku_template(call.device, call.path(path))
@@ -325,7 +335,10 @@ def platform_folder(device: Device) -> str:
 
 
 def sku_template(device: Device, path: str) -> Template | None:
-    """Return the template of the image at a path, if there is one. Raises NotSimulatedError."""
+    """Return the template of the image at ``path``; None if the path is not in the folder of an SKU.
+
+    Raises NotSimulatedError.
+    """
     folder, _, name = path.rpartition("/")
     above, _, hwsku = folder.rpartition("/")
     if above != platform_folder(device):
@@ -334,6 +347,7 @@ def sku_template(device: Device, path: str) -> Template | None:
 
 
 def _text_of_sku(template: Template, folders: list[str], data: Mapping[str, Any]) -> str:
+    """Return the text of a template of the image. Raises ProgramError if it includes a template that is missing."""
     try:
         return template.text(data)
     except MissingTemplateError as error:
@@ -346,6 +360,7 @@ def _not_found(name: str, folders: Iterable[str]) -> str:
 
 
 def _template(call: Call, folders: Iterable[str], name: str) -> "jinja2.Template":
+    """Return the template ``name`` from the first of ``folders`` that has it. Raises jinja2.TemplateError."""
     import jinja2
 
     def load(template_name: str) -> str:
@@ -360,7 +375,7 @@ def _template(call: Call, folders: Iterable[str], name: str) -> "jinja2.Template
 
 
 def _rendered(render: Any) -> str:
-    """Return a rendered text. Raises ProgramError with the template's error."""
+    """Return the text that ``render`` returns. Raises ProgramError with the template's error."""
     import jinja2
 
     try:

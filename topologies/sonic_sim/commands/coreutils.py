@@ -17,7 +17,7 @@ def echo(call: Call) -> Result:
 
 @program("printf")
 def printf(call: Call) -> Result:
-    """Print a format with its words in the places of ``%s``."""
+    """Print a format with the further words in the places of ``%s``."""
     format_text = call.argv[1] if len(call.argv) > 1 else ""
     text = format_text.replace("\\n", "\n").replace("\\t", "\t")
     for word in call.argv[2:]:
@@ -70,7 +70,7 @@ def identity(call: Call) -> Result:
 
 @program("date")
 def date(call: Call) -> Result:
-    """Print the time, with ``+FORMAT`` as asked."""
+    """Print the time, in the form of ``+FORMAT`` if there is one."""
     now = call.device.clock.now()
     formats = [word.removeprefix("+") for word in call.argv[1:] if word.startswith("+")]
     form = formats[0] if formats else "%a %d %b %Y %r %Z"

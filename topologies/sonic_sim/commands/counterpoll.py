@@ -23,16 +23,16 @@ _ACL = "Set ACL counters query interval\ninterval is between 1s and 30s."
 
 
 class _CounterGroup(NamedTuple):
-    """The commands of a group of counters.
-
-    ``rows`` are those of FLEX_COUNTER_TABLE, ``limits_ms`` of the interval (None: unchecked), ``noun`` names the
-    counters in help texts, and ``interval_help`` is the help of the interval where it is not made of that.
-    """
+    """The commands of a group of counters."""
 
     help: str
+    # Keys in FLEX_COUNTER_TABLE.
     rows: tuple[str, ...]
+    # The shortest and the longest interval; None if any is taken.
     limits_ms: tuple[int, int] | None
+    # What help texts call the counters.
     noun: str
+    # The help of the interval; empty for one that is made of ``noun``.
     interval_help: str
 
 
@@ -77,7 +77,7 @@ _SHOWN: Mapping[str, tuple[str, int]] = {
 
 
 def _require_route_counters(run: Run) -> None:
-    """End where the ASIC cannot count routes."""
+    """End the run with a message if the ASIC cannot count routes."""
     key = "FLOW_COUNTER_CAPABILITY_TABLE|route"
     row = rows_of_database(run.device, STATE, key).get(key)
     if row is None:
@@ -86,7 +86,7 @@ def _require_route_counters(run: Run) -> None:
         run.stop("Route flow counter is not supported on this platform")
 
 
-def _add(name: str, counters: _CounterGroup) -> None:
+def _add_commands(name: str, counters: _CounterGroup) -> None:
     """Register the commands ``interval``, ``enable`` and ``disable`` of a group of counters."""
 
     def check(run: Run) -> None:
@@ -110,7 +110,7 @@ def _add(name: str, counters: _CounterGroup) -> None:
 
 
 for _name, _counters in _GROUPS.items():
-    _add(_name, _counters)
+    _add_commands(_name, _counters)
 
 
 @counterpoll.leaf("show", "Show the counter configuration")

@@ -65,6 +65,7 @@ def sonic_db_cli(call: Call) -> Result:
 
 
 def _of_one_database(call: Call, number: int, words: list[str]) -> Result:
+    """Run a command in the database with a number."""
     try:
         answer = execute(call.device, number, words)
     except RedisError as error:
@@ -86,7 +87,7 @@ _LONG = {"help": "h", "unixsocket": "s", "namespace": "n"}
 
 @dataclass(slots=True)
 class _DbCliOptions:
-    """A command line of ``sonic-db-cli``: the words that are no options, and what the options say."""
+    """A command line of ``sonic-db-cli``: the words that are not options, and what the options say."""
 
     words: list[str] = field(default_factory=list)
     namespace: str = ""
@@ -94,9 +95,10 @@ class _DbCliOptions:
 
 
 def _options(words: list[str]) -> _DbCliOptions:
-    """Read a command line. As with getopt_long options may come anywhere.
+    """Return the parsed words of a command line.
 
-    Where the last word is one, the program sees no other words. Raises ValueError with its text.
+    As with getopt_long options may come anywhere. If the last word is an option, the program sees only options. Raises
+    ValueError with the program's message.
     """
     options = _DbCliOptions()
     rest = list(words)
@@ -116,7 +118,10 @@ def _options(words: list[str]) -> _DbCliOptions:
 
 
 def _take_option(options: _DbCliOptions, letter: str, rest: list[str]) -> None:
-    """Take a short option, whose value is the first of the ``rest``. Raises ValueError."""
+    """Set what a short option says in ``options``; its value is taken from the beginning of ``rest``.
+
+    Raises ValueError with the program's message for an unknown option, and for a missing value.
+    """
     if letter not in "hsn":
         if not rest:
             raise ValueError(f"Unknown option without value: {_NOTHING}")
@@ -130,7 +135,10 @@ def _take_option(options: _DbCliOptions, letter: str, rest: list[str]) -> None:
 
 
 def _letters(word: str) -> str:
-    """Return the short options of a word, ``?`` for an unknown one; a long one may be abbreviated."""
+    """Return the letters of the short options in a word, or that of a long option; ``?`` for an unknown long one.
+
+    A long option may be abbreviated.
+    """
     if not word.startswith("--"):
         return word[1:]
     name = word[2:].partition("=")[0]
@@ -141,6 +149,7 @@ def _letters(word: str) -> str:
 
 
 def _of_all_databases(call: Call, operation: str, namespace: str) -> Result:
+    """Run one of the operations that concern all databases: PING, SAVE or FLUSHALL."""
     if namespace:
         words = "".join(f"{word} " for word in call.argv)
         why = f"Key :{namespace} is not a valid key name in config file"
@@ -183,7 +192,7 @@ def redis_cli(call: Call) -> Result:
 def db_dump(call: Call) -> Result:
     """Run ``sonic-db-dump -n DB [-y] [-k PATTERN]`` (sonic-py-common, redisdl's form)."""
     words = call.argv[1:]
-    values = {name: words[place + 1] for place, name in enumerate(words[:-1]) if name in ("-n", "-k")}
+    values = {word: words[index + 1] for index, word in enumerate(words[:-1]) if word in ("-n", "-k")}
     database = values.get("-n", "")
     pattern = values.get("-k", "*")
     if database not in NUMBERS:
@@ -209,6 +218,7 @@ def _python_text(answer: Answer) -> str:
 
 
 def _in_quotes(text: str) -> str:
+    """Return a text in quotes as ``sonic-db-cli`` prints it."""
     # The tool changes to double quotes for a text with a single one, and escapes nothing.
     return f'"{text}"' if "'" in text else f"'{text}'"
 

@@ -18,7 +18,7 @@ _LONG = {"drop": "drop-prob", "min": "min", "max": "max"}
 
 
 def listing(db: ConfigDb, name: str, title: str) -> str:
-    """Return every row of a table as a block of its own."""
+    """Return the text of a table, each row as a block of its own below ``title``; empty if there are no rows."""
     text = ""
     for key, row in sorted(db.table(name).items()):
         fields = [[field, row[field]] for field in sorted(row)]
@@ -27,12 +27,12 @@ def listing(db: ConfigDb, name: str, title: str) -> str:
 
 
 def _setting(short: str) -> click.Option:
-    """Return the option of a field with the short name ``gmin``: color, then threshold or probability."""
+    """Return the option of a field by its short name, such as ``gmin``: a color, then a threshold or probability."""
     color = {"g": "green", "y": "yellow", "r": "red"}[short[0]]
-    kind = short[1:]
-    what = "max drop/mark probability" if kind == "drop" else f"{kind} threshold"
-    text = f"set {what} for packets marked '{color}'"
-    return option(f"-{short}", f"--{color}-{_LONG[kind]}", short, help=text)
+    parameter = short[1:]
+    noun = "max drop/mark probability" if parameter == "drop" else f"{parameter} threshold"
+    text = f"set {noun} for packets marked '{color}'"
+    return option(f"-{short}", f"--{color}-{_LONG[parameter]}", short, help=text)
 
 
 def _run(
@@ -53,9 +53,9 @@ def _run(
     elif profile:
         if not settings:
             _refuse(run, "Specify at least one threshold parameter to set")
-        _set(run, profile, settings, verbose, namespace)
+        _set_fields(run, profile, settings, verbose=verbose, namespace=namespace)
     elif queue:
-        _queues(run, command, queue.split(","))
+        _show_or_switch_queues(run, command, queue.split(","))
     else:
         raise click.exceptions.Exit(1)
 
@@ -78,11 +78,11 @@ def _refuse(run: Run, reason: str) -> NoReturn:
     run.leave(f"Exception caught:  Input arguments error. {reason}")
 
 
-def _set(run: Run, profile: str, settings: dict[str, str], verbose: bool, asic: str | None) -> None:
+def _set_fields(run: Run, profile: str, settings: dict[str, str], *, verbose: bool, namespace: str | None) -> None:
     """Set fields of a profile by their short names, if the whole profile is valid with them."""
     key = f"WRED_PROFILE|{profile}"
     if key not in run.db.rows:
-        _refuse(run, f"Invalid WRED profile {profile} for namespace {asic}")
+        _refuse(run, f"Invalid WRED profile {profile} for namespace {namespace}")
     row = run.db.get(key) | {FIELDS[name]: value for name, value in settings.items()}
     faults = _range_faults(row) or _order_faults(row)
     for fault in faults:
@@ -106,14 +106,16 @@ def _range_faults(row: Hash) -> list[str]:
 
 
 def _order_faults(row: Hash) -> list[str]:
-    """Return the messages about colors whose lower threshold is above the upper one."""
+    """Return the messages about colors whose minimum is above the maximum."""
     faults = []
     for color in "gyr":
-        low = row.get(FIELDS[f"{color}min"])
-        high = row.get(FIELDS[f"{color}max"])
-        if low is not None and high is not None and int(low) > int(high):
-            names = f"Invalid {color}min ({int(low)}) and {color}max ({int(high)})."
-            faults.append(f"{names} {color}min should be smaller than {color}max")
+        minimum = row.get(FIELDS[f"{color}min"])
+        maximum = row.get(FIELDS[f"{color}max"])
+        if minimum is None or maximum is None:
+            continue
+        if int(minimum) > int(maximum):
+            values = f"Invalid {color}min ({int(minimum)}) and {color}max ({int(maximum)})."
+            faults.append(f"{values} {color}min should be smaller than {color}max")
     return faults
 
 
@@ -122,11 +124,14 @@ def _range(name: str) -> str:
 
 
 def _is_in_range(name: str, value: str) -> bool:
-    return value.isdigit() and (not name.endswith("drop") or int(value) <= 100)
+    if not value.isdigit():
+        return False
+    is_percentage = name.endswith("drop")
+    return not is_percentage or int(value) <= 100
 
 
-def _queues(run: Run, command: str | None, queues: list[str]) -> None:
-    """Show or set ECN on queues of all ports with a neighbor."""
+def _show_or_switch_queues(run: Run, command: str | None, queues: list[str]) -> None:
+    """Show ECN on the queues of all ports with a neighbor, or switch it ``on`` or ``off`` as ``command`` says."""
     ports = list(run.db.table("DEVICE_NEIGHBOR"))
     if not ports:
         run.leave("Exception caught:  No active ports detected in table 'DEVICE_NEIGHBOR'")

@@ -20,7 +20,10 @@ _PROC = {
 
 
 def read_for(device: Device, name: str, user: str, cwd: str) -> tuple[str, str]:
-    """Return (text, "") of a file, also of the few in /proc, or ("", error)."""
+    """Return the text of a file, and the error if it cannot be read; one of the two is empty.
+
+    A few files of /proc can be read too.
+    """
     if name == "/proc/uptime":
         return f"{device.clock.now() - device.times.booted:.2f} 999.00\n", ""
     if name in _PROC:
@@ -34,7 +37,10 @@ def read_for(device: Device, name: str, user: str, cwd: str) -> tuple[str, str]:
 
 
 def _split(words: list[str], valued: tuple[str, ...] = ()) -> tuple[dict[str, str], list[str]]:
-    """Return the options with their values (short ones one by one) and the operands; ``valued`` options take a word."""
+    """Return the options with their values, and the operands.
+
+    Short options that share a word are separated. An option of ``valued`` has the next word as its value.
+    """
     options: dict[str, str] = {}
     operands: list[str] = []
     rest = iter(words)
@@ -45,7 +51,7 @@ def _split(words: list[str], valued: tuple[str, ...] = ()) -> tuple[dict[str, st
             name, _, value = word.partition("=")
             options[name] = value
         elif word.startswith("-") and len(word) > 1:
-            options.update({f"-{char}": "" for char in word[1:]})
+            options |= {f"-{letter}": "" for letter in word[1:]}
         else:
             operands.append(word)
     return options, operands
@@ -56,7 +62,10 @@ class _RefusalError(Exception):
 
 
 def _each(call: Call, names: list[str], verb: str, work: Callable[[str], object]) -> Result:
-    """Call ``work`` with each name; report failures and go on."""
+    """Call ``work`` with each name, and return the result of the program.
+
+    A failure does not end the program: its message has ``verb`` and the name, or is that of a _RefusalError.
+    """
     err = ""
     for name in names:
         try:
@@ -68,18 +77,21 @@ def _each(call: Call, names: list[str], verb: str, work: Callable[[str], object]
     return Result(1 if err else 0, err=err)
 
 
-def _put(call: Call, name: str, target: str, mode: int | None) -> None:
-    """Write the bytes of a file to another, or into a directory; without ``mode`` a new file gets the source's."""
+def _copy_file(call: Call, name: str, target: str, mode: int | None) -> None:
+    """Copy a file to ``target``, a file or a directory. If ``mode`` is None, a new file gets the mode of the source.
+
+    Raises OSError if the source cannot be read, and _RefusalError if the target cannot be written.
+    """
     files = call.device.files
     source = call.path(name)
     data = files.read(source, call.user)
-    place = call.path(target)
-    if files.is_directory(place):
-        place = posixpath.join(place, posixpath.basename(source))
+    target_path = call.path(target)
+    if files.is_directory(target_path):
+        target_path = posixpath.join(target_path, posixpath.basename(source))
     try:
-        if mode is None and not files.exists(place):
+        if mode is None and not files.exists(target_path):
             mode = files.files[source].mode
-        files.write(place, data, user=call.user, mode=mode, now=call.device.clock.now())
+        files.write(target_path, data, user=call.user, mode=mode, now=call.device.clock.now())
     except OSError as error:
         raise _RefusalError(f"cannot create regular file '{target}': {words_of(error)}") from error
 
@@ -99,7 +111,7 @@ def cp(call: Call) -> Result:
         mode = None
         if "-p" in options and path in files.files:
             mode = files.files[path].mode
-        _put(call, name, operands[-1], mode)
+        _copy_file(call, name, operands[-1], mode)
 
     return _each(call, operands[:-1], "cannot stat", copy)
 
@@ -114,11 +126,11 @@ def mv(call: Call) -> Result:
     target = call.path(operands[-1])
 
     def move(name: str) -> None:
-        place = target
+        new_path = target
         if files.is_directory(target):
-            place = posixpath.join(target, posixpath.basename(name))
+            new_path = posixpath.join(target, posixpath.basename(name))
         try:
-            files.rename(call.path(name), place, call.user)
+            files.rename(call.path(name), new_path, call.user)
         except OSError as error:
             raise _RefusalError(f"cannot move '{name}' to '{operands[-1]}': {words_of(error)}") from error
 
@@ -170,7 +182,7 @@ def install(call: Call) -> Result:
         return _each(call, missing, "cannot create directory", lambda name: make(call.path(name)))
     if len(operands) != 2:
         return Result(1, err="install: missing destination file operand\n")
-    return _each(call, operands[:1], "cannot stat", lambda name: _put(call, name, operands[1], mode))
+    return _each(call, operands[:1], "cannot stat", lambda name: _copy_file(call, name, operands[1], mode))
 
 
 @program("touch")
@@ -183,15 +195,16 @@ def touch(call: Call) -> Result:
         data = files.read(path) if files.exists(path) else b""
         files.write(path, data, user=call.user, now=call.device.clock.now())
 
-    return _each(call, _split(call.argv[1:])[1], "cannot touch", renew)
+    _, operands = _split(call.argv[1:])
+    return _each(call, operands, "cannot touch", renew)
 
 
 @program("chmod", "chown", "sync")
 def chmod(call: Call) -> Result:
-    """Change modes; owners are not kept apart further than root and admin."""
+    """Change the modes of files to an octal number. Anything else is accepted and does nothing."""
     _, operands = _split(call.argv[1:])
     mode_text = operands[0] if operands else ""
-    # chown, sync and modes in letters do nothing.
+    # The simulator tells only root and admin apart as owners, so chown has nothing to do.
     if not call.argv[0].endswith("chmod") or not mode_text.isdigit():
         return Result()
     files = call.device.files
@@ -211,32 +224,33 @@ def chmod(call: Call) -> Result:
 def ls(call: Call) -> Result:
     """List directories: ``-l``, ``-1``, ``-a``."""
     options, operands = _split(call.argv[1:])
-    long = "-l" in options
+    is_long = "-l" in options
     files = call.device.files
     out = ""
     err = ""
     for name in operands or [call.cwd]:
         path = call.path(name)
         if path in files.files:
-            out += _entry(files, path, name, long=long)
+            out += _ls_line(files, path, name, is_long=is_long)
             continue
         try:
             names = files.listing(path, call.user)
         except OSError as error:
-            what = "open directory" if isinstance(error, PermissionError) else "access"
-            err += f"ls: cannot {what} '{name}': {words_of(error)}\n"
+            verb = "open directory" if isinstance(error, PermissionError) else "access"
+            err += f"ls: cannot {verb} '{name}': {words_of(error)}\n"
             continue
-        if long:
+        if is_long:
             out += "total 28\n"
         for inner in names:
             if "-a" in options or not inner.startswith("."):
-                out += _entry(files, posixpath.join(path, inner), inner, long=long)
+                out += _ls_line(files, posixpath.join(path, inner), inner, is_long=is_long)
     # GNU ls distinguishes minor problems (1) from operands that it cannot list (2).
     return Result(2 if err else 0, out=out, err=err)
 
 
-def _entry(files: Files, path: str, name: str, *, long: bool) -> str:
-    if not long:
+def _ls_line(files: Files, path: str, name: str, *, is_long: bool) -> str:
+    """Return the line of ``ls`` about a file or directory."""
+    if not is_long:
         return name + "\n"
     file = files.files.get(path)
     if file is None:
@@ -246,7 +260,8 @@ def _entry(files: Files, path: str, name: str, *, long: bool) -> str:
 
 
 def _mode_text(mode: int) -> str:
-    bits = "".join(char if mode >> (8 - place) & 1 else "-" for place, char in enumerate("rwxrwxrwx"))
+    """Return the mode of a file as ``ls -l`` prints it."""
+    bits = "".join(letter if mode >> (8 - index) & 1 else "-" for index, letter in enumerate("rwxrwxrwx"))
     return "-" + bits
 
 
@@ -268,7 +283,7 @@ def stat(call: Call) -> Result:
 
 
 def _status(files: Files, path: str) -> dict[str, str] | None:
-    """Return the values of ``stat -c`` by mark, None if nothing is at the path."""
+    """Return the values of ``stat -c`` by their mark, such as ``%a``; None if nothing is at the path."""
     if path in files.files:
         file = files.files[path]
         values = {"%a": f"{file.mode:o}", "%U": file.owner, "%s": str(len(file.data)), "%Y": str(int(file.mtime))}
@@ -284,14 +299,15 @@ def _status(files: Files, path: str) -> dict[str, str] | None:
 @program("sha256sum", "md5sum")
 def checksum(call: Call) -> Result:
     """Print checksums of files."""
-    kind: Callable[..., hashlib._Hash] = hashlib.md5
+    algorithm: Callable[..., hashlib._Hash] = hashlib.md5
     if "256" in call.argv[0]:
-        kind = hashlib.sha256
+        algorithm = hashlib.sha256
     out = ""
     err = ""
     for name in [word for word in call.argv[1:] if not word.startswith("-")]:
         try:
-            out += f"{kind(call.device.files.read(call.path(name), call.user)).hexdigest()}  {name}\n"
+            data = call.device.files.read(call.path(name), call.user)
+            out += f"{algorithm(data).hexdigest()}  {name}\n"
         except OSError as error:
             err += f"{call.argv[0]}: {name}: {words_of(error)}\n"
     return Result(1 if err else 0, out=out, err=err)
@@ -310,8 +326,9 @@ def _holds(call: Call, words: list[str]) -> bool:
     """Tell whether a condition without ``!`` holds."""
     files = call.device.files
     if len(words) == 3 and words[1] in ("=", "==", "!="):
-        is_equal = words[0] == words[2]
-        return is_equal if words[1] != "!=" else not is_equal
+        first, sign, second = words
+        is_equal = first == second
+        return not is_equal if sign == "!=" else is_equal
     # A single word holds if it is not empty.
     if len(words) != 2:
         return bool(words and words[0])
@@ -339,10 +356,10 @@ def cmp(call: Call) -> Result:
         first, second = [_bytes_of(call, name) for name in names]
     except (OSError, ValueError):
         return Result(2, err="cmp: two readable files are wanted\n")
-    for place, (byte, other_byte) in enumerate(zip(first, second, strict=False)):
-        if byte != other_byte:
-            line = first[:place].count(b"\n") + 1
-            return Result(1, out=f"{names[0]} {names[1]} differ: byte {place + 1}, line {line}\n")
+    for index, (first_byte, second_byte) in enumerate(zip(first, second, strict=False)):
+        if first_byte != second_byte:
+            line = first[:index].count(b"\n") + 1
+            return Result(1, out=f"{names[0]} {names[1]} differ: byte {index + 1}, line {line}\n")
     if len(first) == len(second):
         return Result()
     shorter = names[0] if len(first) < len(second) else names[1]

@@ -45,20 +45,22 @@ def reboot(call: Call) -> Result:
 def systemctl(call: Call) -> Result:
     """Answer ``is-system-running``, ``is-active``, ``show``, restart ``bgp`` and kill the guard of a transaction."""
     words = [word for word in call.argv[1:] if not word.startswith("-")]
-    if words[:1] == ["is-system-running"]:
+    verb = words[0] if words else ""
+    units = words[1:]
+    if verb == "is-system-running":
         if call.device.clock.now() >= call.device.times.frr_up:
             return Result(out="running\n")
         return Result(1, out="starting\n")
-    if words[:1] == ["is-active"]:
+    if verb == "is-active":
         return Result(out="active\n")
-    if words[:1] == ["restart"] and words[1:] in (["bgp"], ["bgp.service"]):
+    if verb == "restart" and units in (["bgp"], ["bgp.service"]):
         if call.user != ROOT:
             return Result(1, err="Failed to restart bgp.service: Access denied\n")
         call.device.start_frr(10)
         return Result(seconds=2.0)
     guard = call.device.guard
     # The guard runs as a transient unit, named after its transaction.
-    if words[:1] == ["kill"] and guard is not None and words[1:] == [f"railweave-switch-{guard.name}"]:
+    if verb == "kill" and guard is not None and units == [f"railweave-switch-{guard.name}"]:
         guard.host.end(guard.host.me())
         call.device.guard = None
     return Result()

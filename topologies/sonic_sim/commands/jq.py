@@ -46,6 +46,7 @@ def jq(call: Call) -> Result:
 
 
 def _shown(value: Any, flags: set[str]) -> str:
+    """Return a result as it is printed with the options ``flags``."""
     if "r" in flags and isinstance(value, str):
         return value
     if "c" in flags:
@@ -62,18 +63,21 @@ def _apply(value: Any, text: str) -> list[Any]:
     if text == "length":
         return [0 if value is None else len(value)]
     values = [value]
-    place = 0
-    while place < len(text):
-        step = _STEP.match(text, place)
+    position = 0
+    while position < len(text):
+        step = _STEP.match(text, position)
         if step is None:
             raise _JqError(f"the simulator has no filter {text}")
         values = list(chain.from_iterable(_results_of_step(inner, step) for inner in values))
-        place = step.end()
+        position = step.end()
     return values
 
 
 def _results_of_step(value: Any, step: re.Match[str]) -> list[Any]:
-    """Return the results of one step of a path: a key, an index, all members (``[]``) or the value itself (``.``)."""
+    """Return the results of one step of a path for ``value``. Raises _JqError for a key of what has no keys.
+
+    A step is a key, an index, all members (``[]``) or the value itself (``.``).
+    """
     key = step["name"] or step["quoted"]
     if key is not None:
         if not isinstance(value, dict | None):
@@ -81,8 +85,9 @@ def _results_of_step(value: Any, step: re.Match[str]) -> list[Any]:
         # null has no keys, which jq answers with null.
         return [(value or {}).get(key)]
     if step["index"]:
-        number = int(step["index"])
-        return [value[number]] if -len(value) <= number < len(value) else [None]
+        index = int(step["index"])
+        is_in_range = -len(value) <= index < len(value)
+        return [value[index] if is_in_range else None]
     if step.group().endswith("]"):
         return list(value.values()) if isinstance(value, dict) else list(value)
     return [value]

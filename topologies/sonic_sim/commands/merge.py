@@ -17,9 +17,10 @@ def read_document(text: str) -> Any:
 
 
 def merge_into(db: ConfigDb, document: Any) -> None:
-    """Write a document in one transaction: fields are set, ``null`` deletes tables and rows, ``{}`` tables do nothing.
+    """Write a document into ``db`` in one transaction.
 
-    Raises ProgramError before anything is written.
+    Fields are set. A table or row that is ``null`` is deleted; an empty table changes nothing. Raises ProgramError,
+    before anything is written, if the document has another shape.
     """
     # Keys with their rows, None for one to delete.
     writes: list[tuple[str, Hash | None]] = []
@@ -45,5 +46,6 @@ def merge_into(db: ConfigDb, document: Any) -> None:
 
 
 def _encode(fields: Mapping[str, Any]) -> Hash:
+    """Return the fields of a row as CONFIG_DB keeps them."""
     # Indexed by its names: a text in the place of a row is then indexed by its characters, and fails for that.
     return encode_fields({name: fields[name] for name in fields})

@@ -19,21 +19,21 @@ def _run(
     verbose: bool, **others: Any,
 ) -> None:  # fmt: skip
     if show_config:
-        _list(run, verbose)
+        _list(run, verbose=verbose)
     elif not profile:
         run.stop(click.get_current_context().get_help())
     # One setting a run. The program takes 0 for an option that is not given.
     elif alpha:
-        _set(run, profile, "dynamic_th", str(alpha), verbose)
+        _set(run, profile, "dynamic_th", str(alpha), verbose=verbose)
     elif staticth:
-        _set(run, profile, "static_th", str(staticth), verbose)
+        _set(run, profile, "static_th", str(staticth), verbose=verbose)
     elif trim:
         action = "trim" if trim == "on" else "drop"
-        _set(run, profile, "packet_discard_action", action, verbose)
+        _set(run, profile, "packet_discard_action", action, verbose=verbose)
 
 
-def _list(run: Run, verbose: bool) -> None:
-    """Print the pools and profiles."""
+def _list(run: Run, *, verbose: bool) -> None:
+    """Print the pools and profiles, with ``verbose`` also their numbers."""
     for row in run.db.table("DEFAULT_LOSSLESS_BUFFER_PARAMETER").values():
         fields = [[field, row[field]] for field in sorted(row)]
         run.say(f"Lossless traffic pattern:\n{plain_table(fields)}\n")
@@ -49,8 +49,8 @@ def _list_table(run: Run, table: str, title: str) -> None:
     run.say(listing(run.db, table, title) or f"No buffer {title.lower()} information available\n", end="")
 
 
-def _set(run: Run, profile: str, field: str, value: str, verbose: bool) -> None:
-    """Set a field of a profile; a threshold only where the profile has one of this kind."""
+def _set(run: Run, profile: str, field: str, value: str, *, verbose: bool) -> None:
+    """Set a field of a profile. A threshold is refused for a profile that has none of its kind."""
     if run.call.user != "root":
         run.leave("Root privileges required for this operation")
     row = run.db.table(_PROFILES).get(profile)

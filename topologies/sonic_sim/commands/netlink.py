@@ -13,11 +13,12 @@ from sonic_sim.shell.programs import Call, Result, program
 def ip(call: Call) -> Result:
     """Answer ``ip [-j] addr|link [show [DEVICE]]`` and ``ip [-j] [-4] neigh [show] [vrf NAME]``."""
     words = [word for word in call.argv[1:] if not word.startswith("-")]
-    kind = _object_named("".join(words[:1]))
-    if kind == "neighbor":
+    object_word = words[0] if words else ""
+    object_name = _object_named(object_word)
+    if object_name == "neighbor":
         return _neighbors(call, words[1:])
-    if not kind:
-        return Result(255, err=f'Object "{"".join(words[:1])}" is unknown, try "ip help".\n')
+    if not object_name:
+        return Result(255, err=f'Object "{object_word}" is unknown, try "ip help".\n')
     if words[1:2] not in (["add"], ["set"], ["del"], ["delete"]):
         return _interfaces(call, [word for word in words[1:] if word not in ("show", "dev", "list", "ls")])
     port = _port_named(call, words[2:])
@@ -27,7 +28,7 @@ def ip(call: Call) -> Result:
 
 
 def _object_named(word: str) -> str:
-    """Return the object that a word names, empty for none: iproute2 takes any beginning of a name."""
+    """Return the object that a word names; empty if it names none. iproute2 takes any beginning of a name."""
     if not word or word == "n":
         return ""
     for name in ("neighbor", "address", "link"):
@@ -37,7 +38,7 @@ def _object_named(word: str) -> str:
 
 
 def _port_named(call: Call, words: list[str]) -> str:
-    """Return the port of the switch that the words name, empty if they name none."""
+    """Return the port of the switch that the words name; empty if they name none."""
     device = call.device
     if not device.daemons:
         # Without SONiC's daemons an interface is there only once somebody has made it.
@@ -73,7 +74,7 @@ def _interfaces(call: Call, names: list[str]) -> Result:
 
 
 def _change(call: Call, words: list[str]) -> Result:
-    """Make, set up or remove an interface of one's own, or give it an address."""
+    """Make, change or remove an interface that is not a port, or change its addresses."""
     if call.user != ROOT:
         return Result(2, err="RTNETLINK answers: Operation not permitted\n")
     kind, verb, *rest = words
@@ -81,11 +82,13 @@ def _change(call: Call, words: list[str]) -> Result:
     if "dev" in words[:-1]:
         name = words[words.index("dev") + 1]
     is_link = "link".startswith(kind)
+    # Of the management port only the addresses can be changed.
+    has_interface = name in call.device.links or (name == "eth0" and not is_link)
     if is_link and verb == "add":
         # ``type veth peer name PEER``
         peer = words[words.index("peer") + 2] if "peer" in words[:-2] else ""
         result = _make_link(call, name, peer)
-    elif name not in call.device.links and (is_link or name != "eth0"):
+    elif not has_interface:
         result = Result(1, err=f'Cannot find device "{name}"\n')
     elif is_link:
         result = _change_link(call, verb, words, name)
@@ -101,7 +104,8 @@ def _change_link(call: Call, verb: str, words: list[str], name: str) -> Result:
     links = call.device.links
     if verb != "set":
         # Both ends of a veth pair go together.
-        links.pop(links.pop(name).peer, None)
+        removed = links.pop(name)
+        links.pop(removed.peer, None)
     elif "up" in words:
         links[name].up = True
     elif "down" in words:
@@ -110,7 +114,7 @@ def _change_link(call: Call, verb: str, words: list[str], name: str) -> Result:
 
 
 def _make_link(call: Call, name: str, peer: str) -> Result:
-    """Make an interface, or both ends of a veth pair where ``peer`` names the other one."""
+    """Make an interface, or both ends of a veth pair if ``peer`` names the other one."""
     if name in {link["ifname"] for link in kernel_interfaces(call.device)}:
         return Result(2, err="RTNETLINK answers: File exists\n")
     call.device.links[name] = Link(peer)
@@ -120,6 +124,7 @@ def _make_link(call: Call, name: str, peer: str) -> Result:
 
 
 def _change_address(call: Call, verb: str, prefix: str, name: str) -> Result:
+    """Add an address to the interface ``name``, or remove it."""
     addresses = call.device.links.setdefault(name, Link()).addresses
     if verb == "add":
         # Whether zebra ran decides whether it shows the kernel's own route beside the connected one.
@@ -130,7 +135,7 @@ def _change_address(call: Call, verb: str, prefix: str, name: str) -> Result:
 
 
 def _change_port(call: Call, words: list[str], name: str) -> Result:
-    """Change the interface of a port in the kernel alone; no daemon of SONiC hears of it."""
+    """Change the addresses or the MTU of a port in the kernel. No daemon of SONiC notices it."""
     if call.user != ROOT:
         return Result(2, err="RTNETLINK answers: Operation not permitted\n")
     device = call.device

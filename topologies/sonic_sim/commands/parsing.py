@@ -24,13 +24,15 @@ class Parser(argparse.ArgumentParser):
         self._printed: list[str] = []
 
     def parse(self, words: Sequence[str]) -> argparse.Namespace | Result:
-        """Return the values, or the result of a run that ends here."""
+        """Return the values of the options, or the result of a run that ends with help or an error."""
         self._printed.clear()
         try:
             return self.parse_args(words)
         except _EndError as end:
             text = "".join(self._printed)
-            return Result(end.status, err=text) if end.status else Result(0, out=text)
+            if end.status:
+                return Result(end.status, err=text)
+            return Result(0, out=text)
 
     def _print_message(self, message: str, file: Any = None) -> None:
         self._printed.append(message or "")

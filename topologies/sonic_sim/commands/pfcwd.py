@@ -1,5 +1,6 @@
 """``pfcwd``: the PFC watchdog's rows of the ports that COUNTERS_DB knows (sonic-utilities, pfcwd/main.py)."""
 
+from math import ceil
 from typing import NamedTuple
 
 from sonic_sim.commands.click7 import PLAIN_HELP, Choice, PlainGroup, Range, Run, argument, flag, option, run
@@ -36,6 +37,7 @@ def run_pfcwd(call: Call) -> Result:
 
 
 def _known_ports(run: Run) -> list[str]:
+    """Return the ports that COUNTERS_DB knows, in natural order."""
     key = "COUNTERS_PORT_NAME_MAP"
     names = rows_of_database(run.device, COUNTERS, key).get(key, {})
     return sorted((name for name in names if name.startswith("Ethernet")), key=natural_key)
@@ -47,7 +49,7 @@ def _need_root(run: Run) -> None:
 
 
 def _watch(run: Run, port: str, row: dict[str, str]) -> None:
-    """Write the row of a port that has PFC."""
+    """Write the row of a port if PFC is enabled on it."""
     if "pfc_enable" not in run.db.get(f"PORT_QOS_MAP|{port}"):
         run.say(f"SKIPPED: PFC is not enabled on port: {port}")
     else:
@@ -124,7 +126,7 @@ def start_default(run: Run) -> None:
     _need_root(run)
     if run.db.get("DEVICE_METADATA|localhost").get("default_pfcwd_status", "").lower() != "enable":
         return
-    steps = max(1, (len(run.db.table("PORT")) - 1) // _PORTS_A_STEP + 1)
+    steps = max(1, ceil(len(run.db.table("PORT")) / _PORTS_A_STEP))
     times = {name: str(value * steps) for name, value in _DEFAULT_MS.items()}
     for port in sorted(run.db.table("DEVICE_NEIGHBOR"), key=natural_key):
         _watch(run, port, {**times, "action": "drop"})

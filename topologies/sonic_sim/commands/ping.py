@@ -63,12 +63,13 @@ def _statistics(times_ms: list[float]) -> str:
 
 
 def _rtt_ms(hops: int, number: int) -> float:
+    """Return the round-trip time of a packet, by its number."""
     # A little more for some packets, the same in every run.
     return round(_HOP_MS * (hops + 1) + 0.01 * (number % 3), 3)
 
 
 def _options(words: list[str]) -> _PingOptions | str:
-    """Return the parsed words, or an error."""
+    """Return the parsed words, or the message of an error in them."""
     # iputils would send without end; five packets show as much.
     options = {"-c": "5", "-W": "1", "-t": "64", "-s": "56", "-I": ""}
     targets = []
@@ -98,7 +99,7 @@ def _options(words: list[str]) -> _PingOptions | str:
 
 
 def _address(text: str) -> str:
-    """Return an address to send from; empty for an interface, whose address is that of the port."""
+    """Return the address to send from that ``-I`` names; empty if it names an interface or is not given."""
     try:
         return str(ipaddress.ip_address(text))
     except ValueError:

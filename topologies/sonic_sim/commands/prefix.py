@@ -15,7 +15,7 @@ _DETACH_DELAY_S = 0.02
 
 
 def _skip_options(words: list[str], valued: tuple[str, ...] = ()) -> list[str]:
-    """Return the words after the options."""
+    """Return the words after the options. An option of ``valued`` has the next word as its value."""
     while words and words[0].startswith("-") and words[0] != "--":
         words = words[2:] if words[0] in valued else words[1:]
     return words[1:] if words[:1] == ["--"] else words
@@ -41,11 +41,11 @@ async def sudo(shell: CallingShell, argv: list[str], streams: Streams) -> int:
 async def sh(shell: CallingShell, argv: list[str], streams: Streams) -> int:
     """Run ``sh -c LINE`` or a script from standard input."""
     child = shell.child()
-    for place, word in enumerate(argv[1:], start=1):
+    for index, word in enumerate(argv[1:], start=1):
         # Also in ``-lc``.
         is_command_option = word.startswith("-") and word.endswith("c")
-        if is_command_option and place + 1 < len(argv):
-            return await child.run_line(argv[place + 1], streams)
+        if is_command_option and index + 1 < len(argv):
+            return await child.run_line(argv[index + 1], streams)
     return await child.run_line(await streams.stdin.read(), streams)
 
 
@@ -105,9 +105,10 @@ async def wait(shell: CallingShell, argv: list[str], streams: Streams) -> int:
 async def flock(shell: CallingShell, argv: list[str], streams: Streams) -> int:
     """Hold a lock while a command runs: ``flock [-n] [-w S] [-E N] FILE COMMAND…`` or ``FILE -c LINE``.
 
-    ``flock NUMBER`` locks an open file until it is closed, or with ``-u`` until then.
+    ``flock NUMBER`` locks the file that is open under a number until it is closed or ``flock -u NUMBER`` unlocks it.
     """
     words = argv[1:]
+    # The exit status if somebody else has the lock.
     conflict = 1
     wait_s = float("inf")
     unlock = False
@@ -141,7 +142,10 @@ async def flock(shell: CallingShell, argv: list[str], streams: Streams) -> int:
 async def _lock_open_file(
     shell: CallingShell, number: str, streams: Streams, *, unlock: bool, conflict: int, wait_s: float
 ) -> int:
-    """Lock the file that is open under a number, or unlock it."""
+    """Lock the file that is open under a number, or unlock it; return the exit status.
+
+    ``conflict`` is that of a lock which somebody else still has after ``wait_s`` seconds.
+    """
     file = shell.opened.get(number)
     locks = shell.device.locks
     if file is None:
@@ -162,7 +166,7 @@ async def _lock_open_file(
 
 
 async def _wait_for_lock(locks: Locks, path: str, wait_s: float) -> Holder | None:
-    """Take a lock once nobody else has it; return None after ``wait_s`` real seconds."""
+    """Take a lock once nobody else has it, and return its holder; None if ``wait_s`` real seconds are over before."""
     loop = asyncio.get_running_loop()
     ends_at = loop.time() + wait_s
     while True:
@@ -216,7 +220,7 @@ async def systemd_run(shell: CallingShell, argv: list[str], streams: Streams) ->
 
 
 def _detach(shell: CallingShell, words: list[str]) -> None:
-    """Run a command that outlives the login."""
+    """Start a command that outlives the login, without waiting for it."""
     child = shell.child()
 
     async def later() -> int:
@@ -251,6 +255,7 @@ async def docker(shell: CallingShell, argv: list[str], streams: Streams) -> int:
 
 
 async def _docker_exec(shell: CallingShell, words: list[str], streams: Streams) -> int:
+    """Run a command in a container; ``words`` are the container and the command."""
     container = words[0] if words else ""
     if len(words) < 2 or container not in CONTAINERS:
         streams.err(f"Error response from daemon: No such container: {container}\n")
@@ -259,7 +264,10 @@ async def _docker_exec(shell: CallingShell, words: list[str], streams: Streams) 
 
 
 def _copy(shell: CallingShell, source: str, target: str) -> str:
-    """Copy a file between the host and a container; return the problem. Only FRR's container has files of its own."""
+    """Copy a file between the host and a container, and return docker's message if that fails; else an empty text.
+
+    Only FRR's container has files of its own.
+    """
     ends: list[str] = []
     for end in (source, target):
         name, colon, path = end.partition(":")
@@ -281,13 +289,13 @@ def _copy(shell: CallingShell, source: str, target: str) -> str:
         files.write(to_path, files.read(from_path), now=shell.device.clock.now())
     except FileNotFoundError:
         if not files.exists(from_path):
-            return _lost(source, from_path)
-        return _lost(target, to_path)
+            return _missing_end(source, from_path)
+        return _missing_end(target, to_path)
     return ""
 
 
-def _lost(end: str, path: str) -> str:
-    """Return docker's message about a missing end of ``cp``."""
+def _missing_end(end: str, path: str) -> str:
+    """Return docker's message about ``end`` of a ``cp``, which is missing; ``path`` is its path on the host."""
     container, colon, inside = end.partition(":")
     if not colon:
         return f"lstat {path}: no such file or directory"

@@ -21,6 +21,7 @@ class _Extent:
 
 
 def _extent(call: Call) -> _Extent:
+    """Return how much the words of a command line ask for."""
     # Ten lines by default.
     extent = _Extent(10)
     rest = iter(call.argv[1:])
@@ -77,7 +78,7 @@ def tail(call: Call) -> Result:
 
 
 def _names(argv: list[str]) -> list[str]:
-    """Return the files that are named."""
+    """Return the names of files among the words of a command line."""
     names = []
     rest = iter(argv[1:])
     for word in rest:
@@ -112,7 +113,7 @@ def grep(call: Call) -> Result:
 
 
 def _grep_output(lines: list[str], pattern: re.Pattern[str], flags: set[str]) -> str:
-    """Return what is printed of the matching lines: nothing, their number, what matched, or the lines."""
+    """Return what grep prints of the matching lines: nothing, their number, what matched, or the lines."""
     if "q" in flags:
         return ""
     if "c" in flags:
@@ -126,6 +127,7 @@ _GREP_FLAGS = re.compile(r"-[cviqEFow]+")
 
 
 def _grep_pattern(text: str, flags: set[str]) -> re.Pattern[str]:
+    """Return a pattern of grep as one of Python; ``flags`` are the letters of its options."""
     # In basic expressions the bar of a choice is the one with a backslash.
     source = re.escape(text) if "F" in flags else text.replace(r"\|", "|")
     return re.compile(source, re.IGNORECASE if "i" in flags else 0)
@@ -159,7 +161,7 @@ def sed(call: Call) -> Result:
 
 
 def _substitute(call: Call, command: re.Match[str], text: str) -> str:
-    """Return what sed prints of a text."""
+    """Return what sed prints of a text; ``command`` is its substitution."""
     old = command["old"].replace("\\" + command["mark"], command["mark"])
     if "-E" not in call.argv:
         # In basic expressions the signs of repetition and grouping are those with a backslash.

@@ -29,10 +29,10 @@ def vtysh(call: Call) -> Result:
     if not device.frr_answers():
         return Result(1, err=_DAEMONS_DOWN)
     if options.file is not None:
-        return _file(call, options)
+        return _load_file(call, options)
     if not options.commands:
         return Result(0)
-    return _commands(device, options.commands)
+    return _run_commands(device, options.commands)
 
 
 @program("rvtysh")
@@ -46,12 +46,12 @@ def rvtysh(call: Call) -> Result:
         return Result(1, err=f"Not allow to run the command '{text}', please use the comand 'sudo vtysh' instead.\n")
     if not call.device.frr_answers():
         return Result(1, err=_DAEMONS_DOWN)
-    return _commands(call.device, [text])
+    return _run_commands(call.device, [text])
 
 
 @dataclass(slots=True)
 class _VtyshOptions:
-    """A command line of ``vtysh``: commands, or a file, which is only checked where ``dry``."""
+    """A command line of ``vtysh``: commands, or a file, which is only checked if ``dry``."""
 
     commands: list[str] = field(default_factory=list)
     file: str | None = None
@@ -59,6 +59,7 @@ class _VtyshOptions:
 
 
 def _options(words: list[str]) -> _VtyshOptions:
+    """Return the parsed words of a command line; unknown ones are ignored."""
     options = _VtyshOptions()
     rest = iter(words)
     for word in rest:
@@ -75,8 +76,8 @@ def _options(words: list[str]) -> _VtyshOptions:
     return options
 
 
-def _file(call: Call, options: _VtyshOptions) -> Result:
-    """Apply the lines of a file, or check them."""
+def _load_file(call: Call, options: _VtyshOptions) -> Result:
+    """Apply the lines of the file of ``options``, or only check them."""
     device = call.device
     path = in_container(call.path(options.file or ""))
     if not device.files.exists(path):
@@ -89,8 +90,8 @@ def _file(call: Call, options: _VtyshOptions) -> Result:
     return Result(applied.status, out=applied.out, err=applied.err, seconds=0.5)
 
 
-def _commands(device: Device, commands: list[str]) -> Result:
-    """Run commands one after the other in one session, as several ``-c`` do; an error ends it."""
+def _run_commands(device: Device, commands: list[str]) -> Result:
+    """Run commands one after the other in one session, as several ``-c`` do. An error ends the session."""
     editor: Editor | None = None
     out = ""
     for line in "\n".join(commands).split("\n"):
@@ -102,21 +103,21 @@ def _commands(device: Device, commands: list[str]) -> Result:
         elif editor is None and words in ("configure terminal", "conf t", "configure", "config t"):
             editor = Editor(device.frr.root)
         elif editor is not None and not words.startswith("do "):
-            refusal = _edit(device, editor, words)
+            refusal = _apply_line(device, editor, words)
             if refusal is not None:
                 return Result(1, out=out + refusal)
             out += "".join(f"{note}\n" for note in editor.notes)
             editor.notes.clear()
         else:
-            result = _exec(device, words.removeprefix("do "))
+            result = _run_command(device, words.removeprefix("do "))
             out += result.out
             if result.exit:
                 return Result(result.exit, out=out, err=result.err)
     return Result(out=out)
 
 
-def _edit(device: Device, editor: Editor, words: str) -> str | None:
-    """Apply a configuration line; return FRR's refusal, None if it takes the line."""
+def _apply_line(device: Device, editor: Editor, words: str) -> str | None:
+    """Apply a configuration line, and return FRR's message if it refuses the line; else None."""
     # Open sessions keep the timers that they agreed on, so these are noted before the line changes them.
     remember_timers(device, words)
     try:
@@ -131,8 +132,8 @@ def _edit(device: Device, editor: Editor, words: str) -> str | None:
 _WRITES = frozenset(("write", "write memory", "write file", "copy running-config startup-config", "wr", "wr mem"))
 
 
-def _exec(device: Device, command: str) -> Result:
-    """Carry out a command outside of the configuration."""
+def _run_command(device: Device, command: str) -> Result:
+    """Run a command outside of the configuration mode."""
     if command in _WRITES:
         return _write(device)
     if command == "write terminal":
@@ -150,7 +151,10 @@ def _exec(device: Device, command: str) -> Result:
 
 
 def _write(device: Device) -> Result:
-    """Write the files that ``vtysh.conf`` selects, else one file if it exists."""
+    """Write the running configuration to files.
+
+    ``vtysh.conf`` selects one file, or one for each daemon. Without it, it is one file if that exists.
+    """
     files = device.files
     setting = files.read(VTYSH_CONF) if files.exists(VTYSH_CONF) else b""
     if setting:
