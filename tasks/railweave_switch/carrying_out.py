@@ -134,6 +134,7 @@ def _settled_after_reload(host: SwitchHost, request: Mapping[str, Any], state: S
     last_text: str | None = None
 
     def missing_now() -> list[str]:
+        """Return the rows, or else the daemons, or else the faults of FRR that are in the way."""
         nonlocal last_text
         unmet_rows = _unmet(host, request)
         if unmet_rows:

@@ -48,7 +48,7 @@ def places_named(message: str, printed: str, tables: Tables) -> list[RowFault]:
     """
     unparsed = UNPARSED.search(message)
     if unparsed:
-        return _unparsed_places(unparsed, tables)
+        return _unparsed_faults(unparsed, tables)
     lines = (printed or message).splitlines()
     if not lines:
         return []
@@ -56,10 +56,10 @@ def places_named(message: str, printed: str, tables: Tables) -> list[RowFault]:
     path = _PATH.search(lines[-1])
     if path is None:
         return []
-    return _places_at(path, tables.get(path["table"], {}), reason_of(message))
+    return _faults_at(path, tables.get(path["table"], {}), reason_of(message))
 
 
-def _places_at(path: re.Match[str], rows: Mapping[str, Any], reason: str) -> list[RowFault]:
+def _faults_at(path: re.Match[str], rows: Mapping[str, Any], reason: str) -> list[RowFault]:
     """Return the fault of the row, or of its field, to which a path of libyang (``_PATH``) leads.
 
     ``rows`` are those of its table. Empty if several rows may be meant.
@@ -93,21 +93,21 @@ def _field_at(below: str, row: Mapping[str, Any]) -> str:
     return next((name for name in names if name in row), "")
 
 
-def _unparsed_places(unparsed: re.Match[str], tables: Tables) -> list[RowFault]:
+def _unparsed_faults(unparsed: re.Match[str], tables: Tables) -> list[RowFault]:
     """Return the faults of the rows or fields that fit no list of their table (``UNPARSED``)."""
     table, quoted_names, exceptions = unparsed.groups()
     names = ["".join(parts) for parts in _QUOTED.findall(quoted_names)]
     reason = f"the YANG model of its table has no list or field for it {exceptions}".removesuffix(" []")
     # sonic_yang names a list row by key, and the field only in a KeyError.
     quotes = ["".join(parts) for parts in _QUOTED.findall(exceptions)]
-    places: list[RowFault] = []
+    faults: list[RowFault] = []
     for key, row in tables[table].items():
         for name in names:
             if name == key:
-                places.append(RowFault(table, key, _named_field(row, quotes), reason))
+                faults.append(RowFault(table, key, _named_field(row, quotes), reason))
             elif key not in names and name in row:
-                places.append(RowFault(table, key, name, reason))
-    return places
+                faults.append(RowFault(table, key, name, reason))
+    return faults
 
 
 def _named_field(row: Mapping[str, Any], quotes: list[str]) -> str:

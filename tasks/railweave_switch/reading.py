@@ -95,8 +95,10 @@ def _unless_known(shown: Mapping[str, Any], client_digest: str) -> dict[str, Any
 
 def _telemetry(host: SwitchHost, queues: str) -> dict[str, Any]:
     """Return what monitoring reads (``telemetry``), or the ``error``; ``queues`` are numbers such as ``3,4``."""
+    # Without a queue split() leaves one empty text.
+    numbers = frozenset(number for number in queues.split(",") if number)
     try:
-        return telemetry(host, frozenset(filter(None, queues.split(","))))
+        return telemetry(host, numbers)
     except (DatabaseError, OSError) as error:
         return {"error": str(error)}
 

@@ -40,12 +40,12 @@ def startup_files(host: SwitchHost) -> tuple[str, str]:
 
 def startup_digests(host: SwitchHost) -> dict[str, str]:
     """Return the SHA-256 of each startup file; a missing file counts as empty."""
-    return {where: hashlib.sha256(_content(host, where)).hexdigest() for where in startup_files(host)}
+    return {file_path: hashlib.sha256(_content(host, file_path)).hexdigest() for file_path in startup_files(host)}
 
 
-def _content(host: SwitchHost, where: str) -> bytes:
+def _content(host: SwitchHost, file_path: str) -> bytes:
     try:
-        return host.read_file(where)
+        return host.read_file(file_path)
     except FileNotFoundError:
         return b""
 
@@ -150,12 +150,12 @@ def _prepare(host: SwitchHost, state: State, **members: Any) -> None:
 
 def _startup_config_db(host: SwitchHost) -> str:
     """Return the text of CONFIG_DB's startup file, as ``config save`` writes it; raises StepError."""
-    where = path(host, "startup.json")
+    file_path = path(host, "startup.json")
     try:
-        run_command(host, ["config", "save", "-y", where], SAVE_S)
-        text = host.read_file(where).decode()
+        run_command(host, ["config", "save", "-y", file_path], SAVE_S)
+        text = host.read_file(file_path).decode()
     finally:
-        host.remove_file(where)
+        host.remove_file(file_path)
     if not json.loads(text).get("DEVICE_METADATA"):
         raise StepError("config save", "it wrote no DEVICE_METADATA")
     return text
@@ -278,10 +278,10 @@ def install(host: SwitchHost, state: State) -> None:
         remove(host, JOURNAL)
 
 
-def _replace(host: SwitchHost, where: str, text: str | None) -> None:
+def _replace(host: SwitchHost, file_path: str, text: str | None) -> None:
     """Replace a startup file unless it has this text already; None leaves the file as it is."""
-    if text is not None and _content(host, where) != text.encode():
-        host.write_file(where, text.encode())
+    if text is not None and _content(host, file_path) != text.encode():
+        host.write_file(file_path, text.encode())
 
 
 def _write_memory(host: SwitchHost) -> None:
@@ -289,8 +289,8 @@ def _write_memory(host: SwitchHost) -> None:
 
     After a power loss meanwhile, ``restart`` restores FRR's running configuration, and this is repeated.
     """
-    places = [frr_file(host, f"{name}.conf") for name in FRR_FILES]
-    before = {where: _content(host, where) for where in places}
+    file_paths = [frr_file(host, f"{name}.conf") for name in FRR_FILES]
+    before = {file_path: _content(host, file_path) for file_path in file_paths}
     try:
         done = run_command(host, ["vtysh", "-c", "write memory"], SAVE_S)
         _refuse_unwritten(done)
@@ -308,8 +308,8 @@ def _refuse_unwritten(done: Done) -> None:
 
 def _restore_files(host: SwitchHost, contents: Mapping[str, bytes]) -> None:
     """Restore files by their paths; an empty content is a file that did not exist."""
-    for where, content in contents.items():
+    for file_path, content in contents.items():
         if not content:
-            host.remove_file(where)
-        elif _content(host, where) != content:
-            host.write_file(where, content)
+            host.remove_file(file_path)
+        elif _content(host, file_path) != content:
+            host.write_file(file_path, content)

@@ -283,35 +283,35 @@ def path(host: SwitchHost, name: str) -> str:
 
 def read_state(host: SwitchHost) -> State | None:
     """Return the state, None before the first transaction; raises DamagedError, VersionError, OSError."""
-    where = path(host, "transaction.json")
+    file_path = path(host, "transaction.json")
     try:
-        data = host.read_file(where)
+        data = host.read_file(file_path)
     except FileNotFoundError:
         if any(name == "pending.json" or name.endswith(".rollback.json") for name in host.list_directory()):
-            raise DamagedError(f"{where} is gone, and transactions were made here") from None
+            raise DamagedError(f"{file_path} is gone, and transactions were made here") from None
         return None
-    state = decoded(State, data, where)
+    state = decoded(State, data, file_path)
     if state.status not in {*OPEN, *ENDED}:
-        raise DamagedError(f"{where} names no status")
+        raise DamagedError(f"{file_path} names no status")
     return state
 
 
 def read_document(host: SwitchHost, name: str = "pending.json") -> RollbackDocument:
     """Return a rollback document; raises DamagedError if it is missing or cannot be read."""
-    where = path(host, name)
+    file_path = path(host, name)
     try:
-        return decoded(RollbackDocument, host.read_file(where), where)
+        return decoded(RollbackDocument, host.read_file(file_path), file_path)
     except FileNotFoundError:
-        raise DamagedError(f"{where} is gone") from None
+        raise DamagedError(f"{file_path} is gone") from None
     except VersionError as error:
         raise DamagedError(str(error)) from None
 
 
 def held(host: SwitchHost) -> Hold | None:
     """Return the hold in force, None without one; a file that cannot be read counts as no hold, also for its owner."""
-    where = path(host, "hold.json")
+    file_path = path(host, "hold.json")
     try:
-        hold = decoded(Hold, host.read_file(where), where)
+        hold = decoded(Hold, host.read_file(file_path), file_path)
     except (DamagedError, VersionError, OSError):
         return None
     if hold.over(host):
@@ -339,12 +339,12 @@ def remove(host: SwitchHost, name: str) -> None:
 def prepare_disk(host: SwitchHost) -> None:
     """Make the directory and reserve disk space; raises OSError if there is not enough."""
     host.make_directory()
-    where = path(host, "reserve")
+    file_path = path(host, "reserve")
     with contextlib.suppress(FileNotFoundError):
-        if len(host.read_file(where)) == RESERVE_BYTES:
+        if len(host.read_file(file_path)) == RESERVE_BYTES:
             return
     # Not zeros: file systems may store those without any blocks.
-    host.write_file(where, b"\1" * RESERVE_BYTES)
+    host.write_file(file_path, b"\1" * RESERVE_BYTES)
 
 
 def guarded(host: SwitchHost, name: str = "") -> bool:

@@ -23,45 +23,45 @@ class VersionError(Exception):
     """The state was written by another version of this program; only that version may change it."""
 
 
-def decoded(kind: type[T], data: bytes, where: str) -> T:
-    """Return the dataclass ``kind`` from the JSON of the file ``where``; raises DamagedError, VersionError."""
-    values = _field_values(cast(Any, kind), data, where)
+def decoded(kind: type[T], data: bytes, file_path: str) -> T:
+    """Return the dataclass ``kind`` from the JSON of the file ``file_path``; raises DamagedError, VersionError."""
+    values = _field_values(cast(Any, kind), data, file_path)
     try:
         return kind(**values)
     except TypeError as error:
-        raise DamagedError(f"{where} is incomplete: {error}") from None
+        raise DamagedError(f"{file_path} is incomplete: {error}") from None
 
 
 @functools.lru_cache(maxsize=2)
-def _field_values(kind: type[Any], data: bytes, where: str) -> Mapping[str, Any]:
+def _field_values(kind: type[Any], data: bytes, file_path: str) -> Mapping[str, Any]:
     """Return the values of a dataclass's fields in a file; cached, since a guard reads its state every second.
 
     Values are replaced as a whole and never changed in place, so several objects may share them.
     """
-    content = _content(data, where)
+    content = _content(data, file_path)
     forms = _forms_of(cast(Any, kind))
     # Fields that this version does not have are ignored, so a later one may add some.
     values = {name: content[name] for name in forms if name in content}
     wrong = [name for name, value in values.items() if not forms[name](value)]
     if wrong:
-        raise DamagedError(f"{where} is incomplete: {', '.join(wrong)}")
+        raise DamagedError(f"{file_path} is incomplete: {', '.join(wrong)}")
     return values
 
 
-def _content(data: bytes, where: str) -> dict[str, Any]:
+def _content(data: bytes, file_path: str) -> dict[str, Any]:
     """Return the JSON object in a file of this version; raises DamagedError, VersionError."""
     try:
         content = json.loads(data.decode())
     except (ValueError, RecursionError) as error:
-        raise DamagedError(f"{where} cannot be read: {error}") from None
+        raise DamagedError(f"{file_path} cannot be read: {error}") from None
     if not isinstance(content, dict) or not content:
-        raise DamagedError(f"{where} is empty")
+        raise DamagedError(f"{file_path} is empty")
     version = content.get("version")
     if version == VERSION:
         return content
     if isinstance(version, int):
-        raise VersionError(f"{where} is of version {version}, this program reads version {VERSION}")
-    raise DamagedError(f"{where} has no version")
+        raise VersionError(f"{file_path} is of version {version}, this program reads version {VERSION}")
+    raise DamagedError(f"{file_path} has no version")
 
 
 @functools.cache

@@ -159,16 +159,16 @@ def _run_with_file(host: SwitchHost, step: Step, timeout_s: float, name: str, *,
         # In this mode the reload boots FRR's file as it is, so restore the earlier one first.
         if back and step["config_db"]["DEVICE_METADATA"]["localhost"].get(MODE) == OWN_FRR_FILE:
             host.write_file(frr_file(host), (step.get("frr") or "").encode())
-    where = path(host, name)
+    file_path = path(host, name)
     # The file of a revert exists already; written again only if it is damaged, since the disk may be full by now.
     content = content_of(step)
-    if not back or not _holds(host, where, content):
-        host.write_file(where, content)
+    if not back or not _holds(host, file_path, content):
+        host.write_file(file_path, content)
     try:
-        run_command(host, [*words, where], timeout_s)
+        run_command(host, [*words, file_path], timeout_s)
     finally:
         if not back:
-            host.remove_file(where)
+            host.remove_file(file_path)
 
 
 COMMANDS = {
@@ -189,9 +189,9 @@ def content_of(step: Step) -> bytes:
     return (json.dumps(value, indent=1) + "\n").encode()
 
 
-def _holds(host: SwitchHost, where: str, content: bytes) -> bool:
+def _holds(host: SwitchHost, file_path: str, content: bytes) -> bool:
     try:
-        return host.read_file(where) == content
+        return host.read_file(file_path) == content
     except OSError:
         return False
 
@@ -223,9 +223,9 @@ def _pass_to_vtysh(host: SwitchHost, text: str, timeout_s: float, *, input_if_no
     OSError.
     """
     name = "railweave.conf"
-    where = frr_file(host, name)
+    file_path = frr_file(host, name)
     try:
-        host.write_file(where, text.encode(), 0o600)
+        host.write_file(file_path, text.encode(), 0o600)
     except OSError:
         if not input_if_no_file:
             raise
@@ -235,7 +235,7 @@ def _pass_to_vtysh(host: SwitchHost, text: str, timeout_s: float, *, input_if_no
         return _attempt(host, ["vtysh", "-f", f"{FRR_IN_CONTAINER}/{name}"], timeout_s)
     finally:
         # It may hold passwords of neighbors.
-        host.remove_file(where)
+        host.remove_file(file_path)
 
 
 def frr_text(host: SwitchHost) -> str | None:
@@ -341,13 +341,13 @@ def reason_of_lost_mode(host: SwitchHost, steps: Sequence[Step]) -> str:
         f"so a reload would change the routing mode and delete FRR's file; state {MODE} = {mode} there or move it away"
     )
     for name, states_mode in (("golden_config_db.json", _golden_states), ("minigraph.xml", _minigraph_states)):
-        where = f"{host.sonic_directory}/{name}"
+        file_path = f"{host.sonic_directory}/{name}"
         try:
-            text = host.read_file(where).decode("utf-8", "replace")
+            text = host.read_file(file_path).decode("utf-8", "replace")
         except OSError:
             continue
         if not states_mode(text, mode):
-            return f"{where} exists and does not say {mode}, {consequence}"
+            return f"{file_path} exists and does not say {mode}, {consequence}"
     return ""
 
 
