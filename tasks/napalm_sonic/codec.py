@@ -133,7 +133,8 @@ def error_of(answer: Mapping[str, Any], secrets: Iterable[str] = ()) -> str:
 
 def error_text(said: str, secrets: Iterable[str] = ()) -> str:
     """Return the part of an output that tells a person what is wrong (``headline``), without secrets."""
-    reason = headline(printable(shown_text(strip_ansi(said), secrets)))
+    text = printable(shown_text(strip_ansi(said), secrets))
+    reason = headline(text)
     if len(reason) > _SHOWN_CHARACTERS:
         return f"{reason[:_SHOWN_CHARACTERS]} …"
     return reason or "it said nothing"

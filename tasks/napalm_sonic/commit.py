@@ -283,10 +283,10 @@ class Committer:
         """Raise CommitError if the delta of a candidate differs from ``compared``, that of the last comparison."""
         new_changes = [change for change in delta if change not in compared.changes]
         dropped_changes = [change for change in compared if change not in delta.changes]
-        places = list(dict.fromkeys(map(_place, [*new_changes, *dropped_changes])))
-        if places:
+        rows = list(dict.fromkeys(map(_row_of, [*new_changes, *dropped_changes])))
+        if rows:
             raise CommitError(
-                f"{self.hostname}: changed by somebody else since the comparison: {', '.join(places[:5])}; "
+                f"{self.hostname}: changed by somebody else since the comparison: {', '.join(rows[:5])}; "
                 f"nothing was applied, compare again"
             )
 
@@ -362,7 +362,8 @@ class Committer:
         error = CommitError(f"{self.hostname}: {reason}; {ending_text(answer, secrets)}")
         output = (answer.get("refused") or {}).get("said")
         if output:
-            error.add_note(printable(shown_text(str(output), secrets)))
+            shown_output = shown_text(str(output), secrets)
+            error.add_note(printable(shown_output))
         raise error
 
 
@@ -371,10 +372,10 @@ def _reloading_rows(delta: Delta) -> list[str]:
     # Where a delta reloads, every change has that method; classify() tells which of them need it.
     changes = [change for change in delta if change.method is Method.RELOAD and change.table != FRR_TABLE]
     causes = [change for change in changes if classify(change).method is Method.RELOAD]
-    return list(dict.fromkeys(map(_place, causes or changes)))
+    return list(dict.fromkeys(map(_row_of, causes or changes)))
 
 
-def _place(change: Change) -> str:
+def _row_of(change: Change) -> str:
     """Return the row of a change as TABLE|KEY, its secrets hidden; ``FRR`` for a line of FRR."""
     if change.table == FRR_TABLE:
         return "FRR"

@@ -74,6 +74,7 @@ def _lldp_rows(session: "Session") -> dict[str, dict[str, str]]:
 
 
 def _lldp_detail(fields: Mapping[str, str]) -> dict[str, Any]:
+    """Return NAPALM's values of an LLDP neighbor from its row of APPL_DB."""
     return {
         "parent_interface": "",
         "remote_chassis_id": fields.get("lldp_rem_chassis_id", ""),

@@ -40,17 +40,17 @@ def ping(session: "Session", command: str, limit_s: float) -> dict[str, Any]:
     sent = int(counts["sent"])
     received = int(counts["received"])
     # Without any answer ping prints no times; NAPALM's are 0 then.
-    low = mean = high = deviation = 0.0
+    minimum, mean, maximum, deviation = 0.0, 0.0, 0.0, 0.0
     times = _TIMES.search(text)
     if times is not None:
-        low, mean, high, deviation = map(float, times.groups())
+        minimum, mean, maximum, deviation = map(float, times.groups())
     results = [{"ip_address": answer["address"], "rtt": float(answer["rtt"])} for answer in _ANSWER.finditer(text)]
     return {
         "success": {
             "probes_sent": sent,
             "packet_loss": sent - received,
-            "rtt_min": low,
-            "rtt_max": high,
+            "rtt_min": minimum,
+            "rtt_max": maximum,
             "rtt_avg": mean,
             "rtt_stddev": deviation,
             "results": results,

@@ -18,7 +18,7 @@ def ending_text(answer: Mapping[str, Any], secrets: Collection[str]) -> str:
     if answer.get("outcome") == "reverted":
         return _restored_text(status)
     if answer.get("outcome") == "failed" and answer.get("missing"):
-        missing = some([shown_text(str(place), secrets) for place in answer["missing"]])
+        missing = some([shown_text(str(name), secrets) for name in answer["missing"]])
         return f"the earlier configuration could not be restored, missing: {missing}; rollback() tries again"
     # Refused because another transaction is pending.
     if status and status_of(status).pending and answer.get("code") == "pending":
@@ -38,8 +38,11 @@ def _restored_text(status: Mapping[str, Any] | None) -> str:
 
 def rejected_rows_text(answer: Mapping[str, Any], secrets: Collection[str]) -> str:
     """Describe the rows that the switch's YANG models reject, without ``secrets``."""
-    places = [f"{rejected_place(rejected)}: {shown_text(rejected[3], secrets)}" for rejected in rejected_of(answer)]
-    return f"the switch's YANG models refuse {some(places)}"
+    rows = []
+    for rejected in rejected_of(answer):
+        *_, reason = rejected
+        rows.append(f"{rejected_place(rejected)}: {shown_text(reason, secrets)}")
+    return f"the switch's YANG models refuse {some(rows)}"
 
 
 def raise_unsaved(hostname: str, answer: Mapping[str, Any]) -> None:
