@@ -34,7 +34,7 @@ def by_kind(judged: AcceptanceVerdict) -> list[tuple[str, int, int, int]]:
 
 
 def limit_rows(plan: AcceptancePlan) -> list[tuple[str, ...]]:
-    """Return a row of ``LIMIT_COLUMNS`` for each different limit of a plan. Its count is that of tests and rounds."""
+    """Return a row of ``LIMIT_COLUMNS`` for each different limit of a plan, which counts its tests and rounds."""
     # A limit has a mapping and cannot be a key: limits are the same if their texts are.
     counts = Counter((kind, _limit_cells(limit), formula_text(limit)) for kind, limit in _limits(plan))
     return [(kind, *cells, f"{count:,}", formula) for (kind, cells, formula), count in counts.items()]
@@ -74,7 +74,7 @@ def verdict_sentence(judged: AcceptanceVerdict) -> str:
 
 
 def gaps(judged: AcceptanceVerdict) -> list[str]:
-    """Return a sentence with its code for each thing that did not run, was not covered or was not judged."""
+    """Return a sentence with its code for everything that did not run, was not covered or was not judged."""
     return [f"{remark.code} {remark.message}" for remark in in_order(judged.diagnostics)]
 
 

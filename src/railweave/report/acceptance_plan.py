@@ -38,7 +38,7 @@ def _kind_line(kind: RoundsOfKind) -> str:
 
 
 def _padded(count: str, plural: str, width: int) -> str:
-    """Return a count right-aligned: a singular has spaces for the plural's ending, so that numbers stay in line."""
+    """Return a count right-aligned; a singular gets spaces for the ending of the plural, to keep numbers in line."""
     if not count.endswith(plural):
         count += " " * len(plural)
     return count.rjust(width)

@@ -63,7 +63,7 @@ class AuditLog:
 
 
 def line_digest(line: bytes) -> str:
-    """Return the digest by which the next line names this one; empty for the line before the first."""
+    """Return the digest by which the next line of a log names ``line``; empty for an empty line."""
     if not line:
         return ""
     return hashlib.sha256(line).hexdigest()
@@ -222,7 +222,7 @@ def audit_view(log: AuditLog) -> RenderableType:
 
 
 def _row(entry: AuditEntry) -> tuple[str | Text, ...]:
-    """Return the cells of a deployment in the table; what its line lacks is ``?`` or empty."""
+    """Return the cells of a deployment in the table; values that its line lacks are ``?`` or empty."""
     begun = entry.begun
     return (
         str(begun.get("at", ""))[:19].replace("T", " "),

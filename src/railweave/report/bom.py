@@ -134,7 +134,7 @@ def _notes(bill: Bill, *, with_spares: bool) -> str:
 
 
 def _parts_table(bill: Bill, *, with_spares: bool) -> RenderableType:
-    """Return a row for each part; spares and prices have columns if there are any."""
+    """Return a table with a row for each part; it has columns of spares and prices if there are any."""
     if not bill.lines:
         return Text("no parts")
     columns = ["quantity", "part", "length", "used for", "description"]
@@ -210,7 +210,7 @@ def space_text(bill: Bill) -> str:
 
 
 def _without(parts: Sequence[str]) -> str:
-    """Return the parts that a figure leaves out because no source states it."""
+    """Return the words on parts that a figure leaves out because no source states it; empty if there are none."""
     if not parts:
         return ""
     return f" without {first_few(parts)} (no source)"
@@ -228,7 +228,7 @@ def racks_text(racks: RackSummary) -> Iterator[str]:
 
 
 def _sign(bill: Bill) -> str:
-    """Return the sign option of a bill's numbers: with its sign a difference is not taken for an order."""
+    """Return the sign option to format numbers of a bill: with a ``+`` nobody takes a difference for an order."""
     if bill.against:
         return "+"
     return ""

@@ -136,7 +136,7 @@ def sample_text(change: Change) -> str:
 
 
 def _value_text_of(change: Change) -> str:
-    """Return before and after of a change.
+    """Return the values of a change before and after it.
 
     SONiC's DEVICE_NEIGHBOR names the far port in ``port``, for people only: it is called a label here, so that nobody
     reads it as one of the device's own ports.
@@ -149,7 +149,7 @@ def _value_text_of(change: Change) -> str:
 
 
 def change_text(change: Change, longest: int | None = _LONGEST_VALUE) -> str:
-    """Return before and after of one change whose secrets are marked; values beyond ``longest`` characters are cut."""
+    """Return the values before and after a change whose secrets are marked, each cut to ``longest`` characters."""
     if change.op is Op.ADD:
         return value_text(change.after, longest)
     if change.op is Op.REMOVE:

@@ -87,7 +87,7 @@ def github_commands(diagnostics: Iterable[Diagnostic], intent: str) -> str:
 
 
 def _escaped(text: str) -> str:
-    """Return a text of a workflow command: a line break would begin another command."""
+    """Return text escaped for a workflow command, where a line break would begin another command."""
     return text.replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
 
 

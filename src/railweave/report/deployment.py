@@ -87,7 +87,7 @@ def next_steps(result: DeployResult) -> list[str]:
 
 
 def _has_changes(result: DeployResult) -> bool:
-    """Tell whether a device is left changed: waves that the rollout has rolled back itself need no other rollback."""
+    """Tell whether a wave has devices that are still changed, which the rollout has not rolled back itself."""
     committed = set(result.names(Outcome.NEW))
     return any(committed.intersection(wave) for wave in result.progress.waves)
 
@@ -109,7 +109,7 @@ def deploy_view(result: DeployResult) -> RenderableType:
 
 
 def _headline(result: DeployResult) -> Text:
-    """Return the result in a line: how far a deployment came before it stopped, or how many devices have an outcome."""
+    """Return the result in a line: how far a stopped deployment came, or the numbers of devices by outcome."""
     if result.result is Result.STOPPED:
         return Text.assemble(("✗ stopped", "bold red"), f"{_how_far(result.progress)}: ", result.stopped_by)
     state = "as intended"

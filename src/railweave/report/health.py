@@ -78,7 +78,7 @@ def _changed_readings(earlier_unread: Mapping[str, str], unread: Mapping[str, st
 
 
 def _identity(finding: HealthFinding) -> tuple[str, tuple[str, ...], tuple[str, ...]]:
-    """Return what stays the same from reading to reading: messages have numbers that change."""
+    """Return what identifies a finding from reading to reading; its message has numbers that change."""
     return finding.code, finding.devices, finding.ports
 
 

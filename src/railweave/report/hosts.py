@@ -109,7 +109,7 @@ def _headline(run: HostsRun) -> Text:
 
 
 def _changes(run: HostsRun) -> FittingTable | None:
-    """Return a row for each place and setting that changes, with its nodes; None without changes."""
+    """Return a table with a row for each place and setting that changes, and its nodes; None without changes."""
     changes_by_setting: dict[tuple[str, str], dict[str, HostChange]] = defaultdict(dict)
     for host in run.hosts:
         for change in host.changes:

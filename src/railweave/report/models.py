@@ -224,7 +224,7 @@ def _speed_row(speed: SpeedUse) -> tuple[str, str, str, str, str]:
 
 
 def _lossless(speed: SpeedUse) -> str:
-    """Return the longest lossless cable, empty if the speed is not lossless at any length."""
+    """Return the length of the longest lossless cable as text, empty if no length is lossless at the speed."""
     if speed.lossless_m is None:
         return ""
     return f"{speed.lossless_m} m"

@@ -51,7 +51,7 @@ def phases_view(phases: Sequence[Phase], base: str) -> RenderableType:
 
 
 def _actor(phase: Phase) -> str:
-    """Return who does a phase. Railweave alone drains switches; to drain nodes takes people, too."""
+    """Return who does a phase. Railweave drains switches alone; people take part when nodes are drained."""
     # The leaving devices of a phase are all switches or all nodes.
     if phase.is_drain and phase.leaving[0] in phase.fabric.switch_of:
         return "railweave"
@@ -239,7 +239,7 @@ def phases_json(phases: Sequence[Phase]) -> dict[str, Any]:
 
 
 def cable_json(cable: CableMove) -> dict[str, Any]:
-    """Return a cable to move as JSON; members that say what a phase changes are left out where nothing changes."""
+    """Return a cable to move as JSON. A second moving end and a replaced medium are members only if it has them."""
     document = dict(as_json(cable))
     for optional in ("stays_after", "media_before"):
         if document[optional] is None:

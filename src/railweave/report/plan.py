@@ -254,7 +254,7 @@ def _reasons(groups: Iterable[ChangeGroup], room_chars: int) -> str:
 
 
 def _details(plan: Plan, room_chars: int) -> str:
-    """Return every change, folded by device. If they need more room, one device of each kind is the example."""
+    """Return every change, folded by device; if they need more room, one device of each kind as an example."""
     changes_by_device = {name: shown_changes(plan, name) for name in plan.deltas}
     all_blocks = _blocks(changes_by_device, room_chars)
     if all_blocks is not None:

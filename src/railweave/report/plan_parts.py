@@ -186,7 +186,7 @@ class _PlaceReason(NamedTuple):
 
 
 def _devices_by_reason(plan: Plan, why_of: Callable[[Change], str]) -> dict[_PlaceReason, list[str]]:
-    """Return switches by the reasons that ``why_of`` has for their changes; it returns an empty text without a reason.
+    """Return the switches by the reasons of their changes. ``why_of`` returns a reason, or an empty text for none.
 
     Switches that are provisioned for the first time or reload are left out.
     """
@@ -238,7 +238,7 @@ def _since_remark(plan: Plan) -> Remark:
 
 
 def _unread_remarks(plan: Plan) -> Iterator[Remark]:
-    """Yield a remark for each reason for which devices could not be read, those that do not answer first."""
+    """Yield a remark for each reason why devices could not be read, those that do not answer first."""
     silent: dict[str, str] = {}
     unreadable: dict[str, str] = {}
     for name, device in plan.devices.items():

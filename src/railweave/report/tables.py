@@ -86,7 +86,7 @@ class FittingTable:
     def _table(
         self, columns: Sequence[int], room: int, rows: Sequence[Sequence[Text]] | None = None, *, header: bool = True
     ) -> Table:
-        """Return some columns of ``rows`` as a table of at most ``room`` characters; None takes all rows."""
+        """Return some columns of ``rows``, or of all rows, as a table of at most ``room`` characters."""
         table = Table(box=box.SIMPLE_HEAD, padding=(0, 1), pad_edge=False, show_edge=False, show_header=header)
         widths = self._widths(columns, room)
         for column, width in zip(columns, widths, strict=True):

@@ -19,7 +19,7 @@ def telemetry_json(rendered: RenderedTelemetry, out: Path) -> dict[str, Any]:
 
 
 def telemetry_view(rendered: RenderedTelemetry, out: Path) -> str:
-    """Return what was written where, and how many series it comes to."""
+    """Return what was written where, with the numbers of rules and of series."""
     kilobytes = sum(rendered.files.values()) / 1000
     return "\n".join(
         [

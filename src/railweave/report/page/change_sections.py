@@ -31,7 +31,7 @@ class MarkedSection(NamedTuple):
 
 
 def verification_section(fabric: Fabric, verified: Verified) -> MarkedSection:
-    """Return the failed checks of a verification, and the number of passed and failed ones of each kind."""
+    """Return the section about a verification: its failed checks, and the numbers of checks by kind."""
     failed = verified.failed
     # A skipped check says nothing about the fabric.
     checks = [check for check in verified.checks if not check.skipped]
@@ -98,7 +98,7 @@ def _ends_of_ports(fabric: Fabric) -> dict[tuple[str, str], tuple[str, str]]:
 
 
 def drift_section(drifted: Drifted) -> MarkedSection:
-    """Return the differences between the running configuration and the intent."""
+    """Return the section about the differences between the running configuration and the intent."""
     counts = Counter(row.device for row in drifted.changes)
     waiting = [name for name, device in drifted.devices.items() if device.state == DeviceState.WAITING]
     if drifted.drift:
@@ -152,7 +152,7 @@ _OUTCOMES = {
 
 
 def rollout_section(rollout: Rollout) -> MarkedSection:
-    """Return a rollout from its journal: the outcome of every device, and every step."""
+    """Return the section about a rollout from its journal: the outcome of every device, and every step."""
     about = f"{rollout.name}, {rollout.metadata.kind.value} to {rollout.target or '?'} by {rollout.by or '?'}"
     state = rollout.state
     if rollout.stopped_by:

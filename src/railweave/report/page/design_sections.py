@@ -39,7 +39,7 @@ _MOST_PARTS = 200
 
 
 def sizing_section(sizing: Sizing) -> Section:
-    """Return the numbers of the sizing with their formulas."""
+    """Return the section about the sizes of a fabric, with the formula of each number."""
     steps = tuple((step.name, step.formula, Words(step.result)) for step in sizing.steps)
     return Section(
         "sizing",
@@ -53,7 +53,7 @@ def sizing_section(sizing: Sizing) -> Section:
 
 
 def qos_section(fabric: Fabric, buffers: tuple[SwitchBuffers, ...]) -> Section:
-    """Return the traffic classes, and the path of each from NIC to NIC with the thresholds at every switch."""
+    """Return the section about traffic classes, and the path of each from NIC to NIC with the thresholds on the way."""
     classes = fabric.policies.classes
     columns = ("class", "carries", "DSCP", "priority and queue", "bandwidth", "lossless by")
     rows = tuple(_class_row(traffic_class) for traffic_class in classes)
@@ -147,7 +147,7 @@ _TONES = {Severity.ERROR: Tone.BAD, Severity.WARNING: Tone.WARNING, Severity.INF
 
 
 def diagnostics_section(diagnostics: tuple[Diagnostic, ...]) -> Section:
-    """Return the diagnostics of the checks."""
+    """Return the section about the diagnostics of the checks."""
     if not diagnostics:
         return Section("checks", "Checks", (Sentences((Words("No check found anything.", Tone.GOOD),)),))
     rows = tuple(_diagnostic_row(diagnostic) for diagnostic in diagnostics)
@@ -190,7 +190,7 @@ def failures_section(classes: tuple[FailureClass, ...], lossless: Sequence[str])
 
 
 def bill_section(bill: Bill) -> Section:
-    """Return the bill of materials."""
+    """Return the section about the bill of materials."""
     parts: list[Part] = [_parts_grid(bill)]
     sentences = tuple(_bill_sentences(bill))
     if sentences:
@@ -199,7 +199,7 @@ def bill_section(bill: Bill) -> Section:
 
 
 def _parts_grid(bill: Bill) -> Grid:
-    """Return a row for each part, with a column of spares if there are any."""
+    """Return a table with a row for each part, and a column of spares if there are any."""
     has_spares = any(line.spares for line in bill.lines)
     count_columns = ["quantity"]
     if has_spares:
@@ -235,7 +235,7 @@ def _bill_sentences(bill: Bill) -> Iterator[Words]:
 
 
 def racks_section(fabric: Fabric, racks: RackLayout) -> Section:
-    """Return the devices of each rack, with a link to the front view."""
+    """Return the section about the devices of each rack, with a link to the front view."""
     rows = tuple(described(fabric, racks))
     columns = ("rack", "row", "devices from the top", "free units")
     link = Words("See them from the front", opens=RACKS)
@@ -243,7 +243,7 @@ def racks_section(fabric: Fabric, racks: RackLayout) -> Section:
 
 
 def management_section(planned: Management) -> Section:
-    """Return the address and the cable of every management port."""
+    """Return the section about the management network: the address and the cable of every port."""
     facts = Facts(
         (
             ("addresses", f"{planned.pool}, gateway {ipv4_text(planned.gateway)}"),
