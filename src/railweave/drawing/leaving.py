@@ -47,7 +47,7 @@ class _Neighbors(NamedTuple):
 
 
 def _band(scene: Scene, below: Sequence[DeviceBlock], above: Sequence[DeviceBlock]) -> int:
-    """Return the band of a device by those of its neighbors: next to the ones below, or without any to those above."""
+    """Return the band of a device: above its lower neighbors, or below its upper ones if it has no lower neighbor."""
     # Bands count from the top.
     if below:
         band = min(block.band for block in below) - 1
@@ -57,7 +57,7 @@ def _band(scene: Scene, below: Sequence[DeviceBlock], above: Sequence[DeviceBloc
 
 
 def _column(scene: Scene, neighbors: Iterable[DeviceBlock]) -> int:
-    """Return the column of all neighbors that are in one, or a new column behind the others if they differ."""
+    """Return the column that neighbors in columns share, or a new one behind the others if they share none."""
     columns = {block.column for block in neighbors if block.column is not None}
     if len(columns) == 1:
         return columns.pop()

@@ -60,7 +60,7 @@ def _sheets() -> tuple[str, ...]:
 def _svg(
     picture: Picture, marks: Marks, sheet: str, classes: BundleClasses = MappingProxyType({}), *, linked: bool
 ) -> str:
-    """Return the SVG element of a picture. ``linked`` is for a page; otherwise it has a background of its own."""
+    """Return the SVG element of a picture. With ``linked`` it is for a page, otherwise it has a background."""
     scene = picture.scene
     title_id = f"title-{scene.key}"
     # A screen reader does not read what is inside an `img`, so a picture with links is a group.

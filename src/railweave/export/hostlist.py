@@ -36,7 +36,7 @@ def hostlist_parts(names: Iterable[str]) -> list[str]:
 
 
 def _bracketed(prefix: str, numbers: list[int]) -> str:
-    """Return names that differ in their number, which are sorted, as one: ``gpu[1-16,20]``."""
+    """Return the names of one prefix as ``gpu[1-16,20]``, or ``gpu1`` for a single one; ``numbers`` are sorted."""
     if len(numbers) == 1:
         return f"{prefix}{numbers[0]}"
     ranges = []

@@ -42,7 +42,7 @@ def _kinds_of(source: ExportSource, fabric: Fabric) -> Iterator[NodeKind]:
 
 
 def kind_labels(source: ExportSource) -> dict[str, str]:
-    """Return the kind of each node; empty if all nodes are of one, when no template selects nodes by it."""
+    """Return the kind of each node by its name; empty if there is only one kind, so that no template has to select."""
     kinds = {host.name: host.kind for fabric in source.fabrics for host in fabric.hosts}
     if len(set(kinds.values())) < 2:
         return {}

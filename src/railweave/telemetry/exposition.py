@@ -119,7 +119,7 @@ def _port_samples(metric: ScrapedMetric, line_ends: _LineEnds, ports: Iterable[_
 
 
 def _of_queues(value: Callable[[QueueLimits], int | None]) -> _LineEnds:
-    """Return a function that yields the line ends for a value of each queue; None as value has no sample."""
+    """Return a function that yields the line ends for a value of each queue; a queue without a value has no sample."""
 
     def line_ends(limits: PortThresholds) -> Iterator[str]:
         for queue in limits.queues:

@@ -109,7 +109,7 @@ def gnmic_text(fabric: Fabric) -> str:
 
 
 def _target(name: str, gnmi: GnmiPolicy) -> Mapping[str, Any]:
-    """Return the target of a switch. Paths of files are those on the collector, which has users in its environment."""
+    """Return the target of a switch. Files are on the collector, and users in its environment (GNMIC_USERNAME)."""
     target: dict[str, Any] = {"name": name, "tls-ca": "/etc/gnmic/ca.crt"}
     # SONiC requires a certificate of clients unless `client_auth` is false.
     if gnmi.client_auth is not False:

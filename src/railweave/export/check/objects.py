@@ -96,7 +96,7 @@ def _membership(
 ) -> Iterator[Diagnostic]:
     """Yield an error for the missing members of a list, and one for each that the intent does not have.
 
-    ``members`` are the members of the list ``actual`` by name or text, as are those ``intended``.
+    ``members`` are those of the list ``actual`` by name or text; ``intended`` are the names or texts of the intent.
     """
     missing = [name for name in intended if name not in members]
     if missing:

@@ -67,7 +67,7 @@ def placed_documents(path: Path, text: str) -> Iterator[PlacedValue]:
 
 
 def _placed(node: Any, file: str, depth: int) -> PlacedValue:
-    """Return a node of YAML with its members as values with their places; raises RefusedError beyond a depth."""
+    """Return a node of YAML, and its members, as values with their places; raises RefusedError if nested too deeply."""
     where = Where(file, node.start_mark.line + 1, node.start_mark.column + 1)
     if depth > _MOST_DEPTH:
         fix = "give a file of Kubernetes objects or of Slurm"

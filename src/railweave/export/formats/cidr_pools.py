@@ -22,7 +22,7 @@ _HOSTNAME = "kubernetes.io/hostname"
 
 
 def _write(source: ExportSource) -> str:
-    """Return the objects of all pools; raises RefusedError without addresses, and for names that are refused."""
+    """Return the objects of all pools; raises RefusedError without addresses, and for names that Kubernetes refuses."""
     pools = list(_objects(source))
     if not pools:
         fix = "state `addressing.hosts` or `addressing.hosts_ipv6`"

@@ -142,7 +142,7 @@ BELOW_FLOOR = AlertRule(
 def _at_nic(metric: ScrapedMetric, infiniband: ScrapedMetric) -> str:
     """Return the increase of a counter of a node, whose labels name it as the peer of a switch.
 
-    ``infiniband`` is node_exporter's own, which knows the RDMA device and not the interface.
+    ``infiniband`` is node_exporter's own counter, which knows the RDMA device and not the interface.
     """
     device = f'label_replace(increase({infiniband}{WINDOW}), "rdma_device", "$1", "exported_device", "{_ANY}")'
     by_port = f"{metrics.NIC_INFO} * on (device, rdma_device) group_left () max by (device, rdma_device) ({device})"
