@@ -191,6 +191,7 @@ def _reading(
     """Return the reading with the tables of ``running`` and the other parts of an answer."""
     frr = answer["frr"]
     running = _with_frr(running, last, frr)
+    # The answer to a change has no key.
     if answer.get("digest_key", running.digest_key) != running.digest_key:
         running = replace(running, digest_key=str(answer["digest_key"]))
     image = image_of(answer)

@@ -245,6 +245,7 @@ class Session:
         if not channel.status_event.wait(max(0.0, deadline - time.monotonic())):
             raise CommandTimeoutException(f"{self.hostname}: no exit status in time from {command!r}")
         exit_status = channel.exit_status
+        # To paramiko, -1 is the exit status of a command that a signal ended, and of a lost channel.
         if exit_status == -1 and self._is_lost():
             raise ConnectionClosedException(f"{self.hostname}: the session was lost while {command!r} ran")
         return exit_status

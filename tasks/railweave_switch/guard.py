@@ -91,6 +91,7 @@ class Guard:
         """Check the guarded transaction while it is open; return the seconds until the next check, None to give up."""
         if state.status == Stage.FAILED:
             return self._retry(state)
+        # While a worker is applying or reverting, and without a deadline, only the worker's end matters.
         if state.status != Stage.ARMED or state.ends_s is None:
             return self._watch_worker(state)
         left_s = state.ends_s - self.host.now_s()

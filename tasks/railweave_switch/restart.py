@@ -175,6 +175,7 @@ def _closed_rollback(state: State, document: RollbackDocument, *, is_left: bool,
     """
     if is_whole:
         changes = _reverted(state)
+        # A rollback that has ended has set the generation already.
         if state.status in OPEN:
             changes["generation"] = document.generation_back(state)
         return changes
@@ -188,6 +189,7 @@ def _closed_rollback(state: State, document: RollbackDocument, *, is_left: bool,
         "kept": sorted({*state.kept, state.rolls_back}),
         "unsaved": state.unsaved and state.status in OPEN,
     }
+    # The rollback that has ended went back to the earlier generation; now it is that of the commit again.
     if state.status == Stage.REVERTED and document.generation:
         changes["generation"] = {**document.generation, "number": state.number + 1}
     return changes
@@ -200,6 +202,7 @@ def _closed_change(state: State, document: RollbackDocument, *, is_left: bool, i
     """
     if not is_left:
         changes = _reverted(state)
+        # Only a confirmation has changed the generation.
         if state.status == Stage.CONFIRMED:
             changes["generation"] = document.generation_back(state)
         return changes

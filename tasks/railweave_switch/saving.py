@@ -270,6 +270,7 @@ def install(host: SwitchHost, state: State) -> None:
     else:
         _replace(host, frr_conf, journal["frr"])
     if state.unsaved:
+        # The worker of an open transaction goes on.
         worker = state.worker
         if state.status in ENDED:
             worker = None
