@@ -124,7 +124,8 @@ class FileReader:
         if isinstance(self._reading, str):
             return None
         # A file whose pieces were not understood has no rows here (`_find_rows`).
-        if not len(pieces) == len(self._pieces) == len(self._rows):
+        has_same_pieces = len(pieces) == len(self._pieces) == len(self._rows)
+        if not has_same_pieces:
             return None
         changed = list(compress(count(), map(ne, pieces, self._pieces)))
         row_texts = self._row_texts(pieces, changed)

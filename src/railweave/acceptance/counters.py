@@ -167,12 +167,12 @@ def round_diagnostics(counters: Sequence[DeviceCounters]) -> Iterator[Diagnostic
 
 def _clock_errors(counters: Sequence[DeviceCounters]) -> Iterator[Diagnostic]:
     """Yield an error for each device whose clock went backwards, or differs from that of most devices."""
+    if not counters:
+        return
     for device in counters:
         if device.seconds <= 0:
             message = f"{device.device} was read after round {device.round} at an earlier time than before it"
             yield _error("RW926", message, device, "set the clock (NTP), and repeat the round")
-    if not counters:
-        return
     starts = sorted(device.began for device in counters)
     median_start = starts[len(starts) // 2]
     for device in counters:

@@ -32,7 +32,7 @@ class FlowCounts(NamedTuple):
     down: list[float]
 
     def times(self, factor: int) -> "FlowCounts":
-        """Return the numbers while each pair has ``factor`` times as many queue pairs."""
+        """Return the numbers of flows if each pair had ``factor`` times as many queue pairs."""
         return FlowCounts([factor * mean for mean in self.up], [factor * mean for mean in self.down])
 
 
@@ -205,7 +205,7 @@ class Coverage:
                 return
 
     def _store_routes(self, source: int, target: int) -> None:
-        """Store the routes between two leaves, which are those of all leaves of their shapes.
+        """Store the routes between two leaves; all leaves of the same shapes have the same routes.
 
         Splits the bundles if the routes use some links of a bundle more than others.
         """
@@ -352,7 +352,7 @@ class Coverage:
         return [(1 - up) * (1 - down) for up, down in missed]
 
     def below(self, confidence: float, links: Iterable[int]) -> list[int]:
-        """Return those of ``links`` that have been loaded with at most the probability ``confidence``."""
+        """Return the ``links`` that have been loaded with a probability of at most ``confidence``."""
         is_below = [probability <= confidence for probability in self._probabilities()]
         return [link for link in links if is_below[self._bundle_of[link]]]
 

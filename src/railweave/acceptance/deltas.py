@@ -23,7 +23,7 @@ _PLAUSIBLE = {32: 2**31, 64: 2**56}
 def counter_delta(name: str, before: int, after: int) -> CounterDelta:
     """Return how much a counter grew, and whether it wrapped (WRAP) or fell without a wrap (INVALID).
 
-    For a watermark that is the value after, because its device keeps the maximum.
+    The growth of a watermark is its later value, because the device keeps the maximum.
     """
     entry = counter_name(name)
     if entry is not None and entry.meaning in WATERMARKS:

@@ -54,7 +54,10 @@ class PlanDraft:
         limits: Sequence[PairLimits],
         round_limits: tuple[MetricLimit, ...] = (),
     ) -> None:
-        """Add a round of pairs; ``limits`` are theirs, in the same order, and ``round_limits`` those of the round."""
+        """Add a round of pairs.
+
+        ``limits`` has the limits of each pair in the same order; ``round_limits`` are those of the round as a whole.
+        """
         round_id = self._next_id()
         ids = []
         for number, (pair, pair_limits) in enumerate(zip(pairs, limits, strict=True)):
@@ -98,9 +101,9 @@ class PlanDraft:
         self.rounds.append(AcceptanceRound(round_id, test.kind, seconds, (test.id,)))
 
     def count_load(self, pairs: Sequence[Pair], flows: FlowCounts, flow_gbps: float) -> None:
-        """Record that the last added round loads the links of ``pairs`` and those of ``flows``.
+        """Record that the last added round loads the links of the NIC ports of ``pairs``, and others by its ``flows``.
 
-        ``flow_gbps`` is what a flow has at least while nothing collides.
+        ``flow_gbps`` is the least rate of a flow while nothing collides.
         """
         round_bit = 1 << (len(self.rounds) - 1)
         self.coverage.add(flows, flow_gbps, round_bit)

@@ -90,13 +90,17 @@ def lanes_of(fabric: Fabric) -> tuple[Lane, ...]:
 
 
 def _with_peers(ports_of_lanes: Mapping[LaneKey, list[LanePort]]) -> dict[LaneKey, list[LanePort]]:
-    """Return the ports by lane, where the only port of a lane has moved to the lane of the nearest speed, if any."""
+    """Return the ports of each lane after lanes of a single port have been merged with that of the nearest speed.
+
+    A port whose lane has no other speeds stays alone.
+    """
     merged = {key: list(ports) for key, ports in ports_of_lanes.items()}
     for key in sorted(ports_of_lanes):
-        other_speeds = [lane for lane in merged if lane != key and lane == key._replace(speed_gbps=lane.speed_gbps)]
-        if len(merged[key]) > 1 or not other_speeds:
+        # The keys that differ only in their speed.
+        other_keys = [other for other in merged if other != key and other == key._replace(speed_gbps=other.speed_gbps)]
+        if len(merged[key]) > 1 or not other_keys:
             continue
-        nearest = min(other_speeds, key=lambda lane: (abs(lane.speed_gbps - key.speed_gbps), lane))
+        nearest = min(other_keys, key=lambda other: (abs(other.speed_gbps - key.speed_gbps), other))
         merged[nearest] += merged.pop(key)
     return merged
 

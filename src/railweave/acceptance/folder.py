@@ -314,9 +314,9 @@ def _preference(file: _ToolFile) -> tuple[bool, bool, str]:
 
 
 def _own_part(reading: ToolReading, node: str) -> ToolReading:
-    """Return the reading of ``node`` from a file in which a launcher has collected several hosts, else the reading.
+    """Return the reading with only the values of ``node`` if its file has several hosts, else the reading itself.
 
-    There the name of each value begins with that of its host.
+    A launcher may collect several hosts in one file. Names of values begin with the name of the host then.
     """
     hosts = reading.values.get("hosts")
     if not isinstance(hosts, tuple) or node not in hosts:

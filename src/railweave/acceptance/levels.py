@@ -92,7 +92,7 @@ def planned_poll_s(counters: CounterPolicy | None, release: str) -> int:
 
 
 def soak_seconds(hours: int) -> int:
-    """Return the seconds of soak rounds that last so many hours together."""
+    """Return the seconds of all soak rounds together, which last ``hours``."""
     return hours * _HOUR_S
 
 
@@ -102,7 +102,7 @@ _COLLECTIVE_NODES_PER_SECOND = 64
 
 
 def collective_seconds(nodes: int) -> int:
-    """Return the seconds of a collective among so many nodes, mostly NCCL's start."""
+    """Return the seconds that a collective among ``nodes`` nodes takes, mostly for the start of NCCL."""
     return _COLLECTIVE_S + nodes // _COLLECTIVE_NODES_PER_SECOND
 
 

@@ -55,7 +55,7 @@ def _large_message_bus(reading: ToolReading, test: PlannedTest) -> float:
     for limit in test.limits:
         if limit.metric is Metric.BUS_BANDWIDTH and {"steps", "factor"} <= limit.inputs.keys():
             fitted = fit(int(limit.inputs["steps"]), float(limit.inputs["factor"]), slowest_at_size)
-            return fitted.bus_gigabytes if fitted else 0.0
+            return 0.0 if fitted is None else fitted.bus_gigabytes
     return 0.0
 
 

@@ -106,7 +106,7 @@ def plan_acceptance(given: PlanInput) -> AcceptancePlan:
 
 
 def _nothing_to_test(given: PlanInput) -> RefusedError:
-    """Return the error of a plan without tests; with a scope it is the scope that has nothing to test."""
+    """Return the error of a plan without tests; its message is about the scope if there is one."""
     message = f"{given.fabric.name} has no two NIC ports that could be tested against each other"
     fix = f"an acceptance needs two nodes in one network: `{command_line('size')}` shows what the fabric has"
     if given.scope is not None:
@@ -220,7 +220,10 @@ class ToolRounds:
         return sources
 
     def _add_isolated(self, sources: int) -> None:
-        """Add the isolated rounds of the level, as many from each list of `_sources`; ``sources`` is their number."""
+        """Add the isolated rounds of the level.
+
+        ``sources`` is the number of lists that `_sources` returns. Each of them gets as many rounds.
+        """
         queue_pairs = self._policy.queue_pairs
         rounds_of_source = self._sizes.isolated // max(1, sources)
         # At most an eighth of the tests of a plan are isolated (`LevelSizes`).
@@ -258,8 +261,9 @@ class ToolRounds:
     def _queue_pair_factor(self, rounds: Sequence[Sequence[Pair]], flows: Sequence[FlowCounts]) -> int:
         """Return the smallest multiple of the intent's queue pairs with which the rounds load every link.
 
-        More queue pairs cost nothing, but a further round of a large fabric has a hundred thousand results. It is 1 if
-        the rounds load every link anyway, or if even the most queue pairs need a further round.
+        More queue pairs cost nothing, but a further round of a large fabric has a hundred thousand results. The result
+        is 1 if the rounds load every link anyway, or if even the most queue pairs need a further round. ``flows`` are
+        those of the rounds with the intent's queue pairs.
         """
         slowest_gbps = min(map(_slowest_gbps, rounds), default=0)
         for factor in (1, *_MORE_QUEUE_PAIRS):

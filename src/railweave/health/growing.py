@@ -104,9 +104,10 @@ def _cabled_ports(fabric: Fabric, switch: Switch) -> Iterator[WatchedPort]:
 
 
 def _watched_port(switch: Switch, index: int, peer: str, link: Link) -> WatchedPort:
+    """Return the port of a switch at an index of its panel, without the name of its cable and limits of queues."""
     return WatchedPort(
-        switch.name,
-        switch.panel.ports[index].name,
+        device=switch.name,
+        port=switch.panel.ports[index].name,
         cable="",
         peer=peer,
         to_node=link.is_access,

@@ -82,9 +82,9 @@ def health_gaps(case: HealthCase, rules: tuple[HealthRule, ...] = RULES) -> tupl
 
 
 def _gap(need: CounterNeed, codes: list[str], devices: list[str], release: str) -> HealthGap:
-    """Return the gap of rules (``codes``) that need a counter, on the ``devices`` that lack it.
+    """Return the gap of the rules ``codes``, which need a counter that ``devices`` lack.
 
-    A release that does not have the counter is the reason; it is fixed by an upgrade.
+    If SONiC has the counter only from a later release than ``release`` on, the fix is an upgrade.
     """
     reason = f"no counter of {need.kind} in {need.table}"
     fix = need.fix

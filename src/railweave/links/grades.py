@@ -96,9 +96,7 @@ def _error_reasons(end: EndReading, limits: LinkLimits, policy: LinkPolicy) -> I
         yield _uncorrectable_reason(end, limits)
     if errors.unmeasured:
         yield Reason(Grade.B, not_measured(end))
-    if errors.bit_error_rate is None:
-        return
-    if limits.fec is NO_FEC:
+    if errors.bit_error_rate is None or limits.fec is NO_FEC:
         return
     reason = rate_reason(end.samples, limits, policy)
     if reason is not None:

@@ -126,7 +126,10 @@ class LinkGrader:
     def __init__(
         self, fabric: Fabric, cable_names: Sequence[str], memory: Memory, modules: Modules = MappingProxyType({})
     ) -> None:
-        """``modules`` are those of the bill of materials; without them modules are not compared with it."""
+        """Prepare to grade all cables; ``cable_names`` are the cables of the fabric's links, in their order.
+
+        ``modules`` are those of the bill of materials. Without them modules are not compared with it.
+        """
         self._fabric = fabric
         self._policy = fabric.policies.links
         self._limits = LimitsOf(fabric)

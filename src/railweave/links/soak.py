@@ -39,7 +39,10 @@ class Soak:
         cables: Collection[str],
         modules: Modules = MappingProxyType({}),
     ) -> None:
-        """``cable_names`` are of all links; ``modules`` are those of the bill of materials."""
+        """Prepare to judge ``cables``; ``cable_names`` are the cables of the fabric's links, in their order.
+
+        ``modules`` are those of the bill of materials.
+        """
         self._memory: Memory = {}
         self._grader = LinkGrader(fabric, cable_names, self._memory, modules)
         # The ends of each cable at switches.

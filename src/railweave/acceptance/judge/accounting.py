@@ -88,10 +88,10 @@ def loaded_flows(index: PlanIndex, tallies: Mapping[str, RoundTally]) -> Iterato
             # One comprehension for speed: it looks at every link of the fabric in every round.
             rows = [
                 (link_index, sent, received)
-                for link_index, (sent, received, least) in enumerate(
+                for link_index, (sent, received, least_bytes) in enumerate(
                     zip(sent_column, received_column, least_of_links, strict=True)
                 )
-                if sent is not None and received is not None and (sent >= least or received >= least)
+                if sent is not None and received is not None and (sent >= least_bytes or received >= least_bytes)
             ]
             if rows:
                 link_indexes, sent_bytes, received_bytes = zip(*rows, strict=True)
@@ -117,9 +117,9 @@ class _Compared(NamedTuple):
 
 
 def imbalances(index: PlanIndex, flows: Iterable[LinkFlows]) -> dict[tuple[PortEnd, PortEnd], list[Flow]]:
-    """Return the flows whose two ends counted differently, by more than on healthy links, by sender and receiver.
+    """Return the flows whose two ends counted different numbers of bytes, by sender and receiver.
 
-    A flow is compared with those of the same kind of link and the same direction in all rounds.
+    A difference counts if it is larger than on most links of the same kind and direction, in all rounds.
     """
     groups: dict[tuple[KindOfLink, bool], list[_Compared]] = defaultdict(list)
     kind_of = [_kind(index, link) for link in index.plan.links]

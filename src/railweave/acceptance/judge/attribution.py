@@ -76,7 +76,7 @@ def _is_chance(case: Case, bound: RoundBound | None, rest: Collection[str]) -> b
 def _attributed_rest(
     case: Case, culprits: Sequence[Culprit], unexplained: frozenset[str], well: frozenset[str]
 ) -> Iterator[Attribution]:
-    """Yield culprits for tests that congestion may have held up, each with its tests; None with what nothing explains.
+    """Yield each culprit of tests that congestion may have held up; tests that nothing explains come with None.
 
     An element that is slow in all of its tests comes first, then the congestion of a known culprit. An element of which
     another test of the same kind met its limit is not slow by itself.

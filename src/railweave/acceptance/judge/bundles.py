@@ -43,7 +43,7 @@ class LinkBundle(NamedTuple):
         return min(by_speed, len(links) / len(self.links))
 
     def odds_unused(self, unused: list[CoveredLink]) -> float:
-        """Return the probability that by chance no flow uses as many links, whichever links these are."""
+        """Return the probability that chance leaves as many links of the bundle unused, whichever these are."""
         odds_of_these = (1 - self.share(*unused)) ** self.flows
         return odds_of_these * comb(len(self.links), len(unused))
 

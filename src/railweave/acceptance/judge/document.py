@@ -29,7 +29,10 @@ def verdict_json(verdict: AcceptanceVerdict) -> dict[str, Any]:
 
 
 def _test_json(verdict: AcceptanceVerdict, test: PlannedTest) -> dict[str, Any]:
-    """Return a test with its decisive value: the first that failed, else the first, else its first limit alone."""
+    """Return the row of a test with its decisive value and limit.
+
+    They are those of the first metric that failed, or else of the first metric. A test that measured nothing has no value.
+    """
     outcome = verdict.outcomes[test.id]
     row: dict[str, Any] = {"id": test.id, "kind": test.kind.value, "status": outcome.status.value}
     failed = [measure for measure in outcome.measures if measure.failed]

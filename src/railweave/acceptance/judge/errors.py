@@ -45,7 +45,7 @@ class PortErrors(NamedTuple):
 
     @property
     def bit_error_rate(self) -> float:
-        """Return the errors before FEC; a corrected codeword has at least one wrong bit."""
+        """Return the bit error rate before FEC; a corrected codeword has at least one wrong bit."""
         return self.corrected / max(self.bits, 1.0)
 
 

@@ -137,12 +137,12 @@ def _merged(breaches: Iterable[_BlamedSymptom]) -> tuple[AcceptanceFinding, ...]
             if breach.symptom.severity is Severity.ERROR:
                 code = UNEXPLAINED
         groups.setdefault((code, elements), []).append(breach)
-    result = [_finding(code, elements, group) for (code, elements), group in groups.items()]
-    return tuple(sorted(result, key=lambda finding: (finding.severity is not Severity.ERROR, finding.code)))
+    merged = [_finding(code, elements, group) for (code, elements), group in groups.items()]
+    return tuple(sorted(merged, key=lambda finding: (finding.severity is not Severity.ERROR, finding.code)))
 
 
 def _finding(code: str, elements: tuple[Element, ...], breaches: Sequence[_BlamedSymptom]) -> AcceptanceFinding:
-    """Return the finding of breaches with the same elements; its fix and its nodes and devices are of the first one."""
+    """Return the finding of breaches with the same elements; its fix and its devices are those of the first breach."""
     texts = first_few(dict.fromkeys(breach.text for breach in breaches), 3, "; ")
     severity = min((breach.symptom.severity for breach in breaches), key=list(Severity).index)
     culprit = breaches[0].culprit

@@ -113,6 +113,7 @@ def _wrong_counter(case: Case, flow: Flow) -> PortEnd | None:
         return nic_end
     tests = [test for test in case.crossings[flow.link.nic_port] if test.round == flow.round]
     packets_are_missing = case.transport_noticed(tests)
+    # If NICs do not count missing packets, the bandwidth of the tests decides.
     if packets_are_missing is None:
         packets_are_missing = not _limits_rule_out_loss(case, tests, flow.share)
     if packets_are_missing:

@@ -30,7 +30,7 @@ class Measure(NamedTuple):
 
     @property
     def warned(self) -> bool:
-        """Tell whether the value is beyond where the plan warns."""
+        """Tell whether the value is beyond the bound at which the plan warns."""
         return self._beyond(self.limit.warn)
 
     def _beyond(self, bound: float) -> bool:

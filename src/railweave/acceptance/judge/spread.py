@@ -158,7 +158,7 @@ def _one_way_symptoms(case: Case, unused: frozenset[PortEnd], dead: list[Covered
 
 
 def _dead_planes(case: Case, dead: list[CoveredLink]) -> tuple[int, ...]:
-    """Return the planes of which no link carried load, if another plane did."""
+    """Return the planes without a loaded link, if another plane has one."""
     planes = {link.plane for link in case.index.plan.links}
     loaded_planes = {link.plane for link in case.loaded_links()}
     if len(planes) < 2 or not loaded_planes:

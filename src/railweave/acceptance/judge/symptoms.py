@@ -57,13 +57,13 @@ def round_symptoms(case: Case, code: str, kind: RoundKind) -> Iterator[Symptom]:
         # The limits hold for all tests of the round together.
         if len(measures) < len(planned.tests):
             continue
-        slow = frozenset(name for name, measure in measures.items() if measure.warned)
+        slow_tests = frozenset(name for name, measure in measures.items() if measure.warned)
         for limit in planned.limits:
             if limit.metric is Metric.ROUND_BANDWIDTH:
                 value = sum(measure.value for measure in measures.values()) / len(measures)
                 bound = RoundBound(share=limit.fail / limit.expect, tests=0.0)
             else:
-                value = float(len(slow))
+                value = float(len(slow_tests))
                 bound = RoundBound(share=0.0, tests=limit.fail)
             if limit.metric in HIGHER_IS_WORSE:
                 is_beyond = value > limit.fail
@@ -77,13 +77,14 @@ def round_symptoms(case: Case, code: str, kind: RoundKind) -> Iterator[Symptom]:
                     message=message,
                     fix="",
                     culprit=None,
-                    tests=slow or frozenset(measures),
+                    # If no test is slow by itself, all of them together are.
+                    tests=slow_tests or frozenset(measures),
                     bound=bound,
                 )
 
 
 def did_well(case: Case) -> frozenset[str]:
-    """Return the tests that clear what they went through.
+    """Return the tests that show that the elements they used are healthy.
 
     While others send, a pair may be slow by chance: such a test clears only if it reached the bandwidth that its NICs
     must reach alone.

@@ -24,6 +24,7 @@ def ring_share(paths: FabricPaths, group: Sequence[NicPort]) -> float:
     flows: Counter[GroupName] = Counter()
     links_of: dict[GroupName, LinkGroup] = {}
     for leaves in _lanes(paths, group).values():
+        # The last node of a ring sends to the first one.
         for sender, receiver in pairwise([*leaves, leaves[0]]):
             for name, links in paths.groups_between(sender, receiver):
                 flows[name] += 1

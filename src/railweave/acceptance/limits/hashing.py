@@ -180,7 +180,10 @@ def _path(paths: FabricPaths, sender: int, receiver: int, generator: random.Rand
 
 
 def _summary(clusters: Sequence[Sequence[float]]) -> KindShares:
-    """Return the shares of a kind; a cluster has the dependent shares of the pairs of one leaf in one draw."""
+    """Return the shares of a kind.
+
+    A cluster has the shares of the pairs of one leaf in one draw, which depend on each other.
+    """
     values = sorted(chain.from_iterable(clusters))
     count = len(values)
     # Rounded down to the precision of a sample, which keeps plans short.

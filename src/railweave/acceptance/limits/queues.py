@@ -39,7 +39,7 @@ def queue_thresholds(paths: FabricPaths, device: str, speed_gbps: int) -> QueueT
 
 
 def _thresholds(policies: Policies, switch: Switch, lengths_m: tuple[int, ...], speed_gbps: int) -> QueueThresholds:
-    """Return the thresholds of the tested class; without a plan of the buffer only its marking is known."""
+    """Return the thresholds of the tested class. Without a plan of the buffer only its marking is known."""
     plan = plan_own_buffers(switch.panel, switch.tier, policies, lengths_m)
     tested = _tested_class(policies)
     if tested is None:

@@ -53,7 +53,7 @@ def collective_values(rows: Sequence[CollectiveRow]) -> tuple[Answer, dict[str, 
 
 
 def _answer(rows: Sequence[CollectiveRow]) -> Answer:
-    """Return the answer of a file; a file without rows is not measured."""
+    """Return the answer of a file: wrong data, a rate that cannot be true, no rate at all (or no row), or OK."""
     if any(row.wrong for row in rows):
         return Answer.ERROR
     if any(row.busbw is None or row.busbw < 0 for row in rows):

@@ -93,6 +93,7 @@ class _RelaxedReader:
         if part in {"{", "["}:
             self._open(part)
         elif part == ":" and self.stack:
+            # The scalar before a colon is a key, not a value.
             self.keys[-1] = self.word
             self.pending = _MISSING
         elif part in {",", "}", "]"}:
@@ -167,7 +168,7 @@ class _RelaxedReader:
 
 
 def objects(value: object) -> list[dict[str, Any]]:
-    """Return the objects of a list, or an object alone in one; nothing of any other value."""
+    """Return the objects in a list, or a single object as a list; an empty list for any other value."""
     if isinstance(value, dict):
         return [value]
     if isinstance(value, list):

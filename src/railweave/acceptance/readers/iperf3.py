@@ -45,7 +45,7 @@ def read(documents: Documents) -> ToolReading:
 
 
 def _values(start: dict[str, Any], end: dict[str, Any]) -> dict[str, Scalar]:
-    """Return the values of a report; a bidirectional one has those of ``forward_`` and ``reverse_``."""
+    """Return the values of a report; names of a bidirectional one begin with ``forward_`` or ``reverse_``."""
     values: dict[str, Scalar] = {}
     if isinstance(end.get("streams"), list) and end["streams"]:
         values["streams"] = len(end["streams"])

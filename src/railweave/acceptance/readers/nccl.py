@@ -293,7 +293,7 @@ def _json_rows(results: object) -> Iterator[CollectiveRow]:
 
 
 def _iteration_values(report: object) -> dict[str, float]:
-    """Return the values of iterations that a report has; of a list that is its last object."""
+    """Return the values of iterations in a report. If it is a list, the last object counts."""
     parts = objects(report)
     if not parts:
         return {}

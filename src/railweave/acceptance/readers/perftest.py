@@ -131,7 +131,7 @@ def _fitting_unit(average: float, rate: float, size: int) -> str:
 
 
 def _as_gbps(value: float, unit: str) -> float:
-    """Return a rate in Gb/s; one that was converted is rounded to the precision of perftest."""
+    """Return a rate in Gb/s. A converted rate is rounded to the precision that perftest prints."""
     if unit == "Gb/s":
         return value
     gbps = value * _GBPS_OF_MIBPS

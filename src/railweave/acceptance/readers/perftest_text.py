@@ -80,10 +80,11 @@ def _read_alike(text: str) -> ToolReading:
         return next(iter(readings.values()))
     values: dict[str, Scalar] = {"hosts": tuple(readings)}
     remarks: list[str] = []
-    for host, part in readings.items():
-        values.update({f"{host}_{name}": value for name, value in part.values.items()})
-        remarks.extend(f"{host}: {remark}" for remark in part.remarks)
-    return reading(FORMAT, worst(part.answer for part in readings.values()), values, remarks)
+    for host, host_reading in readings.items():
+        values.update({f"{host}_{name}": value for name, value in host_reading.values.items()})
+        remarks.extend(f"{host}: {remark}" for remark in host_reading.remarks)
+    answer = worst(host_reading.answer for host_reading in readings.values())
+    return reading(FORMAT, answer, values, remarks)
 
 
 class _Table(NamedTuple):

@@ -27,7 +27,7 @@ def json_matches(documents: Documents) -> bool:
 
 
 def read_json(documents: Documents) -> ToolReading:
-    """Read the rows; one that was cut is left out."""
+    """Read the rows; a row that was cut is left out."""
     rows = [{name.casefold(): value for name, value in row.items()} for row in documents.rows]
     return _read_rows(JSON_FORMAT, rows, is_cut=documents.cut, is_mixed=documents.mixed)
 

@@ -73,7 +73,7 @@ def read_tool_output(data: bytes, name: str = "") -> ToolReading:
 def _read_text(text: str) -> ToolReading | None:
     """Return the reading by the text format that matches, or None. If several match, it is ambiguous."""
     readers = [reader for reader in TEXT_READERS if reader.matches(text)]
-    contained_formats = {part for reader in readers for part in _CONTAINED.get(reader.format, ())}
+    contained_formats = {contained for reader in readers for contained in _CONTAINED.get(reader.format, ())}
     readers = [reader for reader in readers if reader.format not in contained_formats]
     if not readers:
         return None

@@ -116,7 +116,7 @@ def superbench_matches(documents: Documents) -> bool:
 
 
 def read_superbench(documents: Documents) -> ToolReading:
-    """Read the metrics of each node as ``NODE.METRIC``; a node without them failed."""
+    """Read the metrics of each node as ``NODE.METRIC``. A node without all of them makes the reading incomplete."""
     values: dict[str, Scalar] = {}
     remarks: list[str] = []
     for document in documents.rows:
@@ -167,7 +167,7 @@ def nhc_matches(text: str) -> bool:
 
 
 def read_nhc(text: str) -> ToolReading:
-    """Read the rate of each device in Gb/s; one check that failed makes the reading an error."""
+    """Read the rate of each device in Gb/s. A failed check makes the reading an error."""
     values: dict[str, Scalar] = {}
     answer = Answer.OK
     for outcome, message in _CHECK.findall(text):

@@ -84,7 +84,7 @@ def across_steps(lanes: Iterable[Lane]) -> int:
 
 
 def rail_steps(lanes: Sequence[Lane]) -> int:
-    """Return the number of rotations between rails, 0 where rails are not joined or have no switches of their own."""
+    """Return the number of rotations between rails; 0 if they are not joined, or have no switches of their own."""
     most_rails = max((len(rails) for rails in _rails(lanes)), default=1)
     return (most_rails - 1) * max(1, across_steps(lanes))
 

@@ -77,7 +77,7 @@ class AcceptanceProgress:
 
     @property
     def unfetched(self) -> tuple[str, ...]:
-        """Return the blocks of which nobody has fetched the results."""
+        """Return the blocks whose results nobody has fetched."""
         return tuple(block for block in self.blocks if block not in self.stored)
 
     @property

@@ -17,7 +17,7 @@ class WallClock(Protocol):
         """Return the seconds since 1970."""
 
     def sleep(self, seconds: float) -> None:
-        """Return once so many seconds have passed."""
+        """Wait for this many seconds."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -33,8 +33,8 @@ def _judge(case: HealthCase) -> Iterator[HealthFinding]:
 def _unmarked_depth(row: CountedRow, kmax_bytes: int) -> int:
     """Return the depth in bytes of a queue that was deeper than Kmax and marked nothing in that time, else 0.
 
-    The watermark is the largest depth since it was cleared. Only if it rose, the depth was reached between the
-    readings. Otherwise the queue must not have marked anything since its counters began.
+    The watermark is the largest depth since it was cleared. If it rose, the depth was reached between the readings.
+    Otherwise nobody knows when, and the queue must not have marked anything since its counters began.
     """
     depth = row.value(CounterMeaning.SHARED_WATERMARK)
     earlier_depth = row.value_before(CounterMeaning.SHARED_WATERMARK)

@@ -48,7 +48,7 @@ def _other_priorities(case: HealthCase, port: WatchedPort, switch: CountedSwitch
 
 
 def _nodes_not_stopping(case: HealthCase, port: WatchedPort, switch: CountedSwitch) -> Iterator[HealthFinding]:
-    """Yield a finding for each priority of which a node sends on although the switch pauses it, until it drops."""
+    """Yield a finding for each lossless priority that the switch pauses at a node, and drops because it sends on."""
     if not port.to_node:
         return
     for priority in sorted(case.lossless):

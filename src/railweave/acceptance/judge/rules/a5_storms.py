@@ -62,11 +62,11 @@ def _busy_pausers(case: Case) -> Iterator[Symptom]:
     for link in case.index.host_link.values():
         node_kind = case.index.nodes[link.lower.device].kind
         shares_of_peers[node_kind, link.speed_gbps][link.lower] = most_paused[link.lower]
-    for shares_of in shares_of_peers.values():
-        usual = median(shares_of.values())
-        for end, share in shares_of.items():
-            if share > _BUSY_SHARE and share > _BEYOND_PEERS * usual:
-                message = f"{end_text(end)} paused its switch up to {share:.0%} of a round, its peers {usual:.0%}"
+    for peer_shares in shares_of_peers.values():
+        usual_share = median(peer_shares.values())
+        for end, share in peer_shares.items():
+            if share > _BUSY_SHARE and share > _BEYOND_PEERS * usual_share:
+                message = f"{end_text(end)} paused its switch up to {share:.0%} of a round, its peers {usual_share:.0%}"
                 # Not a storm: it takes what arrives, as fast as its host can.
                 yield _at_end(case, end, "is slower than its port", message, _SLOW_FIX)
 
