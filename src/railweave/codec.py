@@ -110,7 +110,7 @@ def load_text(text: str | bytes) -> Any:
     try:
         return json.loads(text)
     except json.JSONDecodeError as exc:
-        raise InvalidTextError(str(exc), exc.lineno, exc.colno, exc.msg) from None
+        raise InvalidTextError(str(exc), line=exc.lineno, column=exc.colno, reason=exc.msg) from None
     except RecursionError as exc:
         raise NestedTooDeepError(str(exc)) from None
     except ValueError as exc:

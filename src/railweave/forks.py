@@ -49,7 +49,7 @@ def forked(work: Callable[[int, int], Result], processes: int) -> Iterator[Itera
     parts = processes * _PARTS_PER_PROCESS
     context = multiprocessing.get_context("fork")
     # Unlike multiprocessing's own pool this one notices when a process is killed, by the memory limit for example.
-    with ProcessPoolExecutor(processes, context, _adopt, (work,)) as pool:
+    with ProcessPoolExecutor(processes, mp_context=context, initializer=_adopt, initargs=(work,)) as pool:
         pending = [pool.submit(_call, part, parts) for part in range(parts)]
         try:
             yield (cast("Result", future.result()) for future in pending)

@@ -57,7 +57,13 @@ class Mask:
         if "\n" in text:
             one_line = _LINE_END.sub("", text)
         lower = one_line.lower()
-        searched = _Searched(text, one_line, lower, _with_plain_letters(one_line), _joined_octets(text.lower()))
+        searched = _Searched(
+            text=text,
+            one_line=one_line,
+            lower=lower,
+            unescaped=_with_plain_letters(one_line),
+            joined=_joined_octets(text.lower()),
+        )
         groups = []
         shown_by_group = {}
         for number, (value, shown) in enumerate(self._values):

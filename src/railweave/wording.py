@@ -78,7 +78,7 @@ def nearest(word: str, words: Sequence[str]) -> str | None:
     for candidate in words:
         # The first of several words that differ only in case or underscores.
         candidates.setdefault(_normalized(candidate), candidate)
-    matches = get_close_matches(_normalized(word), candidates, 1, 0.6)
+    matches = get_close_matches(_normalized(word), candidates, n=1, cutoff=0.6)
     if not matches:
         return None
     return candidates[matches[0]]

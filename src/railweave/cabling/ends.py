@@ -125,9 +125,8 @@ def _panel_ports(panel: Panel, catalog: Catalog) -> list[DevicePort]:
     for port in panel.ports:
         end = ends[port.speed_gbps]
         assert isinstance(end, LaneEnd), end  # noqa: S101  the panel was made of this model at this speed
-        ports.append(
-            DevicePort(DeviceCage("", str(port.panel)), next_place[port.panel], ports_in_cage[port.panel], end)
-        )
+        cage = DeviceCage("", str(port.panel))
+        ports.append(DevicePort(cage, next_place[port.panel], ports_in_cage[port.panel], end))
         next_place[port.panel] += 1
     return ports
 
@@ -146,5 +145,6 @@ def _host_ports(catalog: Catalog, host: Host) -> list[DevicePort]:
         if nic is not None:
             end = nic_end(nic, host.shared_ports or ports_of_nic[port.nic], port.speed_gbps, len(names))
         assert isinstance(end, LaneEnd), end  # noqa: S101  the design checked it
-        ports.append(DevicePort(DeviceCage("", names[0]), names.index(port.name), len(names), end))
+        cage = DeviceCage("", names[0])
+        ports.append(DevicePort(cage, names.index(port.name), len(names), end))
     return ports

@@ -173,6 +173,7 @@ class Catalog:
 
     @cached_property
     def _nics(self) -> dict[str, NicModel]:
+        """Return the NIC models of the catalog and of the project, by id."""
         shipped = with_ids(self._file("nics.json", NicsFile).nics)
         if self._own is None:
             return shipped

@@ -157,6 +157,7 @@ def parse_breakout_mode(text: str) -> tuple[BreakoutPart, ...]:
 
 
 def _parse_part(part: str, whole: str) -> BreakoutPart:
+    """Return a part of the breakout mode ``whole``; raises ValueError if it is not one."""
     match = _PART.fullmatch(part)
     if match is None:
         raise ValueError(f"{whole!r} is not a breakout mode; write it like 2x400G[200G]")
@@ -316,7 +317,7 @@ def _cages_of_cards(cages: Sequence[Cage], line_cards: int) -> Iterator[Cage]:
         for cage, port_number in zip(cages, port_numbers, strict=True):
             cage_number = card * len(cages) + cage.number
             name = f"Ethernet{card * numbers_of_a_card + port_number}"
-            yield Cage(cage_number, cage_number, name, cage.lanes)
+            yield Cage(number=cage_number, port_index=cage_number, name=name, lanes=cage.lanes)
 
 
 Step = Mapping[str, Any]

@@ -256,7 +256,7 @@ def _uses(model: SwitchModel) -> Mapping[int, CageUse]:
         for use in _uses_of_mode(model, mode):
             speed_gbps = use.speed_gbps
             is_main = speed_gbps == mode.parts[0].speed_gbps
-            rank = _UseRank(-len(mode.not_on), use.ports, is_main)
+            rank = _UseRank(missing_cages=-len(mode.not_on), ports=use.ports, is_main=is_main)
             if speed_gbps not in best or rank > rank_of[speed_gbps]:
                 best[speed_gbps] = use
                 rank_of[speed_gbps] = rank

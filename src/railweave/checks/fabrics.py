@@ -56,7 +56,7 @@ class _Fixes:
     """Fixes for conflicts of two fabrics: values for the later one in the file that no other fabric uses."""
 
     def __init__(self, intent: Intent, other: Intent) -> None:
-        self._later = max((intent, other), key=lambda fabric: fabric.part.number if fabric.part else 0)
+        self._later = max((intent, other), key=_part_number)
         # A free number is only a fix if none of the fabric's other numbers meets one of another fabric.
         rest = [fabric for fabric in (intent, *intent.others) if fabric.fabric != self._later.fabric]
         self._values = free_values(self._later, rest)
@@ -67,6 +67,13 @@ class _Fixes:
         if value is None:
             return f"state another `{path}` for one of the fabrics"
         return f"state `{path}: {value}` for {self._later.fabric}"
+
+
+def _part_number(intent: Intent) -> int:
+    """Return the number of a fabric in its file, 0 if the file has one fabric."""
+    if intent.part is None:
+        return 0
+    return intent.part.number
 
 
 def _pools_in_use(intent: Intent, fabric: Fabric | None) -> dict[str, Pool]:

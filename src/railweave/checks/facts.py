@@ -55,7 +55,8 @@ def fact_findings(fabric: Fabric, files: Files, configurator: Configurator) -> t
     tables = {name: running.config_db for name, running in switches.items()}
 
     def place(device: str) -> Where:
-        return Where(files[device][0] if device in files else "")
+        file, _ = files.get(device, ("", ""))
+        return Where(file)
 
     checker = LinkChecker(fabric, configurator, tables, lambda name, index: _host_settings(fabric, hosts, name, index))
     diagnostics += checker.diagnostics([*switches, *hosts], place)
@@ -113,6 +114,7 @@ def uncompared_findings(fabric: Fabric, files: Files) -> tuple[Diagnostic, ...]:
 
 
 def _uncompared(name: str, missing: Sequence[str], where: Where) -> Diagnostic:
+    """Return the info that checks did not compare the ``missing`` facts of a node."""
     command = command_line("facts", "collect", "--out", "DIR")
     return Diagnostic(
         code="RW404",
@@ -131,6 +133,7 @@ def _unknown_tables(checker: LinkChecker, name: str) -> list[str]:
 
 
 def _not_compared(name: str, missing: Sequence[str], where: Where) -> Diagnostic:
+    """Return the warning that checks did not compare the ``missing`` facts of a device."""
     return warning(
         "RW404",
         f"the facts of {name} do not tell {first_few(missing, 4)}: what these decide was not checked",
@@ -269,6 +272,7 @@ def _unknown_device(fabric: Fabric, name: str, file: str) -> Diagnostic:
 
 
 def _unreadable(name: str, file: str, reason: str) -> Diagnostic:
+    """Return the error of a file of facts that cannot be read."""
     return error(
         "RW404",
         f"the facts of {name} cannot be read: {reason}",

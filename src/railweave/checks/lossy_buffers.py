@@ -65,6 +65,7 @@ class _LateMarking(NamedTuple):
 def _diagnostic(
     late_marking: _LateMarking, subject: str, place: Where, kind: SwitchKind, drops: DropLimits
 ) -> Diagnostic:
+    """Return late marking as a diagnostic, with the threshold to change; ``subject`` begins the message."""
     most_kb = max(1, (late_marking.limit_bytes - 1) // 1000)
     message = f"{subject}: {late_marking.message} (queue: {drops.queue}; group: {drops.group})"
     fix = f"lower ecn.{late_marking.key} to at most {most_kb}, or leave `ecn` and `preset` out"

@@ -67,7 +67,7 @@ def _lower_bound(layout: Layout) -> Core:
     spine_tier = layout.spines
     spines = ceil(layout.leaf_spine_links / spine_tier.ports.down)
     super_spines = ceil(spines * spine_tier.uplinks / _top_ports(layout))
-    return Core(0, 0, spines, super_spines)
+    return Core(size=0, pods=0, spines=spines, super_spines=super_spines)
 
 
 def _top_ports(layout: Layout) -> int:
@@ -91,7 +91,7 @@ def _cores(layout: Layout) -> Iterator[Core]:
         if spine_counts and members:
             pod_spines = spine_counts[0]
             # There is a group of super-spines for each spine of a pod.
-            yield Core(size, len(pods), len(pods) * pod_spines, pod_spines * members)
+            yield Core(size=size, pods=len(pods), spines=len(pods) * pod_spines, super_spines=pod_spines * members)
 
 
 def _fewest_members(layout: Layout, pods: int) -> int | None:

@@ -40,6 +40,7 @@ def fabric_json(fabric: Fabric) -> dict[str, Any]:
 
 
 def _switch_json(switch: Switch) -> dict[str, Any]:
+    """Return a switch as ``fabric.json`` holds it, without its pod and group."""
     return {
         "name": switch.name,
         "role": switch.tier.name,
@@ -52,6 +53,7 @@ def _switch_json(switch: Switch) -> dict[str, Any]:
 
 
 def _host_json(host: Host) -> dict[str, Any]:
+    """Return a node as ``fabric.json`` holds it, without its pod and group; null for what only switches have."""
     return {
         "name": host.name,
         "role": "host",

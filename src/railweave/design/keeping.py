@@ -211,6 +211,7 @@ def _own_leaves_line(entry: Nodes) -> str:
 
 
 def _with_stripes(intent: Intent, stripes: Mapping[str, int]) -> Intent:
+    """Return the intent with ``stripes`` stated: the nodes in a stripe by the name of their entry."""
     nodes = []
     for entry in intent.nodes:
         if entry.name in stripes:
@@ -221,6 +222,7 @@ def _with_stripes(intent: Intent, stripes: Mapping[str, int]) -> Intent:
 
 
 def _with_own_leaves(intent: Intent, new_sharers: Collection[Nodes]) -> Intent:
+    """Return the intent with leaves of their own for ``new_sharers``, in place of shared ones."""
     nodes = []
     for entry in intent.nodes:
         if entry in new_sharers:

@@ -139,7 +139,10 @@ def choose_leaf_classes(
     pair = intent.topology.links_per_pair or 1
     shared, shared_diagnostics = _shared_breakouts(intent, catalog)
     diagnostics = list(shared_diagnostics)
-    classes = [LeafClass("", "topology.leaf", hardware[0], hardware[1].down, pair, shared=shared)]
+    first = LeafClass(
+        name="", path="topology.leaf", hardware=hardware[0], far=hardware[1].down, pair=pair, shared=shared
+    )
+    classes = [first]
     for index, entry in enumerate(intent.nodes):
         if not has_own_class(intent, index):
             continue

@@ -54,6 +54,7 @@ def _switch_formula(intent: Intent, layout: Layout, group: NodeGroup) -> str:
 
 
 def _why_one_tier(intent: Intent, layout: Layout) -> str:
+    """Return why one tier is enough, as the formula of a step."""
     if intent.topology.tiers and layout.lowest.rails:
         return "from the intent"
     if intent.topology.tiers:
@@ -231,6 +232,7 @@ def _first_stripe_step(intent: Intent, layout: Layout, group: NodeGroup) -> Sizi
 
 
 def _leaf_count_step(layout: Layout) -> SizingStep:
+    """Return the number of leaves, those of stripes without nodes too."""
     factors = []
     if layout.planes > 1:
         factors.append(f"{layout.planes} planes")

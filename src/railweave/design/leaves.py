@@ -245,6 +245,7 @@ def _links_per_pair_beside(leaf: LeafClass, lowest: TierLayout) -> int:
 
 
 def _leaf_full(intent: Intent, leaf: LeafClass, uplinks: int) -> Diagnostic:
+    """Return the error of a class whose downlinks and ``uplinks`` do not fit into the cages of its leaf."""
     hardware = leaf.hardware
     return error(
         "RW207",
@@ -257,6 +258,7 @@ def _leaf_full(intent: Intent, leaf: LeafClass, uplinks: int) -> Diagnostic:
 
 
 def _downlinks_exceed_addresses(intent: Intent, leaves: Leaves, leaf: LeafClass, lowest: TierLayout) -> Diagnostic:
+    """Return the error of a class with more downlinks than a leaf has addresses for."""
     per_leaf = next(group.ports_per_leaf for group in leaves.groups if group.entry.name == leaf.name)
     return error(
         "RW213",
@@ -269,6 +271,7 @@ def _downlinks_exceed_addresses(intent: Intent, leaves: Leaves, leaf: LeafClass,
 
 
 def _uplinks_exceed_addresses(intent: Intent, leaf: LeafClass, uplinks: int, lowest: TierLayout) -> Diagnostic:
+    """Return the error of a class with more uplinks than a leaf has addresses for."""
     return error(
         "RW213",
         f"a leaf of {leaf.name!r} has {counted(uplinks, 'uplink')}; a leaf has addresses for {lowest.ports.total},"
@@ -299,6 +302,7 @@ def place_leaf_ports(intent: Intent, leaves: Leaves, spines: int | None) -> Tier
 
 
 def _no_split(intent: Intent, hardware: TierHardware) -> Diagnostic:
+    """Return the error of a leaf whose cages have no split at the ratio that is asked for."""
     return error(
         "RW203",
         f"{counted(hardware.cages, 'cage')} of a leaf cannot be split into downlinks and uplinks at"
@@ -309,6 +313,10 @@ def _no_split(intent: Intent, hardware: TierHardware) -> Diagnostic:
 
 
 def _no_room(intent: Intent, hardware: TierHardware, down: int, reserved_uplinks: int | None) -> Diagnostic:
+    """Return the error of ``down`` downlinks that do not fit on a leaf.
+
+    ``reserved_uplinks`` are kept beside them; None if the reserve states no spines.
+    """
     ports = hardware.cages * hardware.up.per_cage
     if reserved_uplinks is None:
         return error(
@@ -352,6 +360,10 @@ def _place_leaves(
 
 
 def _not_whole_stripes(intent: Intent, count: int, possible: int, per_stripe: int) -> Diagnostic:
+    """Return the error of a stated number of leaves that is not a multiple of the leaves of a stripe.
+
+    ``possible`` is a number that is.
+    """
     per_nic = intent.topology.leaves_per_nic
     if not intent.topology.shape.has_rails:
         rule = f"racks: every rack has {per_nic} leaves"
@@ -374,6 +386,10 @@ def _not_whole_stripes(intent: Intent, count: int, possible: int, per_stripe: in
 
 
 def _too_few(intent: Intent, groups: tuple[NodeGroup, ...], count: int, stripes: int, per_stripe: int) -> Diagnostic:
+    """Return the error of a stated number of leaves that is too small for the nodes.
+
+    The nodes need ``stripes`` stripes of ``per_stripe`` leaves.
+    """
     nodes = sum(group.entry.count for group in groups)
     needed = stripes * per_stripe
     if len(groups) > 1:

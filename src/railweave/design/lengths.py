@@ -42,8 +42,10 @@ def with_racks(intent: Intent, racks: Racks, fabric: Fabric, catalog: Catalog) -
     If a device has no place, or a link no medium, the fabric is returned as it is, with the errors.
     """
     housings = {switch.name: catalog.switch(switch.panel.model).housing for switch in fabric.switches}
+    # The catalog has no housings of nodes.
+    devices = dict.fromkeys(fabric.host_of) | housings
     rack_layout, diagnostics = place_devices(
-        racks, dict.fromkeys(fabric.host_of) | housings, intent.where, lambda name: _is_of_other_fabric(intent, name)
+        racks, devices, intent.where, lambda name: _is_of_other_fabric(intent, name)
     )
     if rack_layout is None:
         return fabric, diagnostics

@@ -155,6 +155,7 @@ def _stripe_leaves(fabric: Fabric) -> int:
 
 
 def _too_small(intent: Intent, keys: ManagementKeys, need: _Need) -> Diagnostic:
+    """Return the error of a pool with fewer addresses than switches and nodes need."""
     length = 33 - need.pool_size.bit_length()
     parts = (counted(need.leaves, "leaf"), counted(need.spines, "spine"), counted(need.nodes, "node port"))
     message = (
@@ -192,7 +193,8 @@ def _in_racks(racks: RackLayout, devices: Sequence[_ManagedDevice]) -> list[_Pla
     places = []
     for managed in devices:
         place = racks.places[managed.device.name]
-        places.append(_Place(place.rack, f"rack {place.rack}", (place.unit - 1) * ports_per_unit))
+        first_port = (place.unit - 1) * ports_per_unit
+        places.append(_Place(group=place.rack, serves=f"rack {place.rack}", first_port=first_port))
     return places
 
 

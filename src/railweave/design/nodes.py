@@ -74,7 +74,15 @@ def distribute_ports(intent: Intent) -> tuple[NodePorts, ...] | None:
         if has_own_class(intent, index):
             last_class += 1
             leaf_class = last_class
-        distributed.append(NodePorts(entry, f"nodes[{index}]", per_plane, per_plane // node_leaves, leaf_class))
+        distributed.append(
+            NodePorts(
+                entry=entry,
+                path=f"nodes[{index}]",
+                per_plane=per_plane,
+                per_leaf=per_plane // node_leaves,
+                leaf=leaf_class,
+            )
+        )
     return tuple(distributed)
 
 
@@ -192,7 +200,7 @@ def _place_alone(intent: Intent, ports: NodePorts, leaf: LeafClass) -> Attached:
     It has 0 nodes in a stripe if a leaf has too few ports for one.
     """
     nodes = ports.entry.stripe or intent.topology.stripe or leaf.down // ports.per_leaf
-    return Attached(nodes, 0, 0, leaf.breakout_of(ports.entry.name))
+    return Attached(nodes=nodes, first_place=0, first_port=0, breakout=leaf.breakout_of(ports.entry.name))
 
 
 def _group(intent: Intent, ports: NodePorts, place: Attached, before: Sequence[NodeGroup]) -> NodeGroup:
@@ -247,6 +255,7 @@ def _node_exceeds_leaf(intent: Intent, ports: NodePorts, downlinks: int) -> Diag
 
 
 def _stripe_exceeds_leaf(intent: Intent, ports: NodePorts, downlinks: int) -> Diagnostic:
+    """Return the error of a stated stripe that needs more ports than the ``downlinks`` of a leaf."""
     nodes = ports.entry.stripe or intent.topology.stripe or 0
     path = "topology.stripe"
     if ports.entry.stripe:
@@ -299,6 +308,7 @@ def _overlapping_stripes(intent: Intent, groups: list[NodeGroup]) -> list[Diagno
 
 
 def _begins_within(intent: Intent, before: NodeGroup, after: NodeGroup) -> Diagnostic:
+    """Return the error of a group that begins in a stripe of the group ``before``."""
     return error(
         "RW205",
         f"nodes {after.entry.name!r} begin in stripe {after.first_stripe}, where {before.entry.name!r} still are:"

@@ -74,6 +74,7 @@ def place_devices(
 
 
 def _layout(intent: RacksIntent, racks: Mapping[str, Rack], places: Mapping[str, RackPlace]) -> RackLayout:
+    """Return the racks with all devices in their places."""
     tray_mm = intent.tray_mm
     if tray_mm is None:
         tray_mm = top_mm(intent.units)

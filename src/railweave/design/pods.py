@@ -113,7 +113,8 @@ def _split_spines(intent: Intent, leaves: Leaves, hardware: Sequence[TierHardwar
     if topology.pod is not None and topology.pod > largest:
         return None, (_pod_too_large(intent, leaves, split, largest),)
     size = topology.pod or _automatic_size(intent, leaves, split, largest)
-    pods = Pods(_tiers(intent, leaves, size), size, _pods_of(leaves, size), ports, split.up)
+    tiers = _tiers(intent, leaves, size)
+    pods = Pods(tiers=tiers, size=size, indexes=_pods_of(leaves, size), ports=ports, uplinks=split.up)
     faults = _pod_faults(intent, leaves, pods, hardware[2])
     if faults:
         return None, faults
@@ -310,6 +311,7 @@ def _too_many_nodes(intent: Intent, leaves: Leaves, stripes: int, tiers: str, co
 
 
 def _gap_exceeds_spine(intent: Intent, leaves: Leaves, ports: int) -> Diagnostic:
+    """Return the error of stripes left out, because of which a spine has too few ports for leaf indexes."""
     *before, last = sorted(leaves.groups, key=lambda group: group.first_stripe)
     fix = f"begin {last.entry.name!r} in a lower stripe: every stripe left out costs spine ports"
     if last.entry.first_stripe is None:
@@ -323,6 +325,7 @@ def _gap_exceeds_spine(intent: Intent, leaves: Leaves, ports: int) -> Diagnostic
 
 
 def _no_pod(intent: Intent, leaves: Leaves, spine: TierHardware, split: Split | None) -> Diagnostic:
+    """Return the error of a spine without a ``split``, or with one that has too few ports down for a stripe."""
     ratio = ratio_text(spine_ratio(intent))
     needed = leaves.per_stripe * (intent.topology.links_per_pair or 1)
     if split is None:
@@ -337,6 +340,7 @@ def _no_pod(intent: Intent, leaves: Leaves, spine: TierHardware, split: Split | 
 
 
 def _pod_too_large(intent: Intent, leaves: Leaves, split: Split, largest: int) -> Diagnostic:
+    """Return the error of a stated size of pods that is more than the ``largest`` that fits on a spine."""
     pair = intent.topology.links_per_pair or 1
     size = intent.topology.pod or 0
     count = size * leaves.per_stripe
@@ -350,6 +354,7 @@ def _pod_too_large(intent: Intent, leaves: Leaves, split: Split, largest: int) -
 
 
 def _too_many_pods(intent: Intent, leaves: Leaves, pods: Pods, top: TierHardware) -> Diagnostic:
+    """Return the error of more pods than super-spines have ports for: the reserved ones, or those of today."""
     reserved = intent.topology.reserve.pods
     if reserved is not None and reserved > pods.end:
         return error(

@@ -262,6 +262,7 @@ def _stripe_faults(intent: Intent, groups: Sequence[NodeGroup], ports: int) -> I
 
 
 def _switch_full(intent: Intent, group: NodeGroup, ports: int) -> Diagnostic:
+    """Return the error of an entry with more nodes than a switch with ``ports`` holds."""
     nodes = counted(group.entry.count, "node")
     needed = group.entry.count * group.ports_per_leaf
     switch = "the one switch"

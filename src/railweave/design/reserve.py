@@ -62,24 +62,28 @@ def _loopback_need(layout: Layout, pool: Pool) -> PoolNeed:
     # The first address of the lower half stays free.
     fitting = (pool.size // 2 - 1) // layout.planes
     holds = f"{leaves} leaves in its lower half and {upper.owners} in its upper half"
-    return PoolNeed("loopbacks", pool, 2 * max(leaves + 1, upper.addresses), fitting, holds)
+    addresses = 2 * max(leaves + 1, upper.addresses)
+    return PoolNeed(key="loopbacks", pool=pool, addresses=addresses, leaves=fitting, holds=holds)
 
 
 def _host_need(layout: Layout, pool: Pool) -> PoolNeed:
     leaves = layout.lowest.reserve * layout.planes
     block = host_block_size(layout)
     holds = f"{leaves} leaves with {block} addresses each"
-    return PoolNeed("hosts", pool, leaves * block, pool.size // block // layout.planes, holds)
+    fitting = pool.size // block // layout.planes
+    return PoolNeed(key="hosts", pool=pool, addresses=leaves * block, leaves=fitting, holds=holds)
 
 
 def _link_need(layout: Layout, pool: Pool) -> PoolNeed:
     leaves = layout.lowest.reserve * layout.planes
     ports = layout.lowest.ports.total
     holds = f"{leaves} leaves with {ports} networks of 2 addresses each"
-    return PoolNeed("links", pool, 2 * leaves * ports, pool.size // (2 * ports) // layout.planes, holds)
+    fitting = pool.size // (2 * ports) // layout.planes
+    return PoolNeed(key="links", pool=pool, addresses=2 * leaves * ports, leaves=fitting, holds=holds)
 
 
 def _ipv6_need(layout: Layout, pool: Pool) -> PoolNeed:
+    """Return the need of the pool of IPv6 addresses of nodes: a /64 for each leaf."""
     leaves = layout.lowest.reserve * layout.planes
     size = IPV6_BLOCK_SIZE
     holds = f"{leaves} leaves with one each"
@@ -141,7 +145,13 @@ def _core_need(layout: Layout, pool: Pool) -> PoolNeed:
         f" {spines.ports.total} networks of 2 addresses each"
     )
     fitting_pods = pool.size // addresses_of_pod
-    return PoolNeed("core", pool, addresses_of_pod * spines.groups, fitting_pods * layout.pod_leaves, holds)
+    return PoolNeed(
+        key="core",
+        pool=pool,
+        addresses=addresses_of_pod * spines.groups,
+        leaves=fitting_pods * layout.pod_leaves,
+        holds=holds,
+    )
 
 
 def asn_leaves(layout: Layout, addressing: Addressing) -> int:
@@ -252,6 +262,7 @@ def _reserved_leaves(layout: Layout) -> str:
 
 
 def _reserve_exceeds_pods(intent: Intent, layout: Layout) -> Diagnostic:
+    """Return the warning of a reserve of leaves that needs more pods than are reserved."""
     pods = layout.spines.groups
     needed_pods = ceil(layout.lowest.reserve / layout.pod_leaves)
     return warning(
@@ -409,6 +420,7 @@ def _end_of_reserved_blocks(layout: Layout) -> int:
 
 
 def _growth_prevented(intent: Intent, layout: Layout, need: PoolNeed) -> Diagnostic:
+    """Return the info about a pool that is too small for all that ports are laid out for."""
     growth_end = ""
     if need.leaves < layout.lowest.reserve:
         growth_end = f"; growth ends at {counted(need.leaves, 'leaf')}"
@@ -424,6 +436,7 @@ def _growth_prevented(intent: Intent, layout: Layout, need: PoolNeed) -> Diagnos
 
 
 def _pool_too_small(intent: Intent, layout: Layout, need: PoolNeed) -> Diagnostic:
+    """Return the error of a pool that is too small for today's fabric or a stated reserve."""
     fix = f"use a /{need.prefix_length} or larger pool"
     # A smaller reserve of leaves does not reduce the loopbacks of the upper half.
     smaller_reserve_fits = need.leaves >= layout.lowest.indexes and need.key != "loopbacks"

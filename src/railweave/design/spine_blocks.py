@@ -160,6 +160,7 @@ def _beyond_reserve(intent: Intent, leaf: LeafClass, leaves: Leaves) -> Iterator
 def _too_many_cages(
     intent: Intent, spine: TierHardware, classes: Sequence[LeafClass], blocks: Mapping[str, SpineBlock]
 ) -> Diagnostic:
+    """Return the error of blocks that leave no cage of a spine for the other leaves."""
     taken = 0
     blocks_text = []
     for leaf in classes:

@@ -37,6 +37,7 @@ def pod_steps(intent: Intent, layout: Layout, hardware: Sequence[TierHardware]) 
 
 
 def _why_pods(intent: Intent, layout: Layout, spine: TierHardware) -> str:
+    """Return why there is a third tier, or ports for one, as the formula of a step."""
     leaves = layout.lowest.indexes
     if layout.super_spines is None:
         return "reserve.pods keeps the uplinks of spines free"

@@ -189,6 +189,7 @@ def _too_few_spines(intent: Intent, spines: int, pair: int, room: SpineRoom) -> 
 
 
 def _uneven(intent: Intent, given: int, uplinks: int, possible: list[int], room: SpineRoom) -> Diagnostic:
+    """Return the error of ``given`` spines that do not divide the uplinks of a leaf."""
     return error(
         "T-2",
         f"{counted(given, 'spine')}{room.each} cannot share the {uplinks} uplinks of a leaf evenly: {uplinks} ÷ {given}"
@@ -207,6 +208,7 @@ def _panel_split(given: int, room: SpineRoom) -> str:
 
 
 def _spines_full(intent: Intent, pair: int, uplinks: int, more_spines: int, room: SpineRoom) -> Diagnostic:
+    """Return the error of stated spines with too few ports for ``pair`` links to each leaf."""
     return error(
         "T-3",
         _too_many_links(pair, room),
@@ -217,6 +219,7 @@ def _spines_full(intent: Intent, pair: int, uplinks: int, more_spines: int, room
 
 
 def _pairs_exceed_spine(intent: Intent, pair: int, room: SpineRoom) -> Diagnostic:
+    """Return the error of stated links of a pair that need more ports than a spine has."""
     most_links = room.ports // room.leaves
     fixes = []
     if most_links or not room.blocks:
@@ -261,6 +264,7 @@ def _ratio_not_met(intent: Intent, spines: int, demand: UplinkDemand, room: Spin
 
 
 def _uplinks_exceeded(intent: Intent, spines: int, pair: int, leaf: TierPorts, room: SpineRoom) -> Diagnostic:
+    """Return the error of more links to spines than a leaf has ports for."""
     path = "topology.links_per_pair"
     if room.given:
         path = "topology.spine.count"

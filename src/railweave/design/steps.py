@@ -84,6 +84,7 @@ def _group_steps(layout: Layout, group: NodeGroup) -> Iterator[SizingStep]:
 
 
 def _lost_plane_step(layout: Layout, total_gbps: int) -> SizingStep:
+    """Return what bandwidth of all nodes is left after the loss of a plane."""
     planes = layout.planes
     # Every NIC has as many ports in each plane, so each loses the same part and no node is cut off.
     left_gbps = total_gbps * (planes - 1) // planes
@@ -95,6 +96,7 @@ def _lost_plane_step(layout: Layout, total_gbps: int) -> SizingStep:
 
 
 def _lost_leaf_step(layout: Layout) -> SizingStep:
+    """Return what part of a NIC is left after the loss of one of the leaves that share it."""
     leaves = layout.leaves_per_nic
     ports = layout.planes * leaves
     sharing = f"{counted(leaves, 'leaf')} share a NIC"
@@ -178,6 +180,7 @@ def _connected_steps(layout: Layout) -> Iterator[SizingStep]:
 
 
 def _reserve_steps(intent: Intent, layout: Layout, growth: StripeGrowth) -> Iterator[SizingStep]:
+    """Yield the reserve, the blocks of addresses that follow from it, and how far the fabric can grow."""
     name = "reserve"
     if layout.planes > 1:
         name = "reserve of a plane"

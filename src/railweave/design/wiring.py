@@ -58,7 +58,8 @@ def wire(lower: TierLayout, upper: TierLayout, leaf: LeafClass | None = None) ->
     wires = []
     for order, port in enumerate(_cage_order(uplinks, leaf_cage_size)):
         link, upper_index = divmod(order, uppers)
-        wires.append(Uplink(block + port, upper_index, runs[link] * run_length, 1, ports))
+        base = runs[link] * run_length
+        wires.append(Uplink(port=block + port, upper=upper_index, base=base, step=1, ports=ports))
     return tuple(sorted(wires, key=lambda uplink: uplink.port))
 
 
@@ -71,7 +72,9 @@ def _wire_pairs(first_port: int, pair: int, uppers: int, base: int, ports: Seque
     wires: list[Uplink] = []
     for upper in range(uppers):
         port = first_port + upper * pair
-        wires += (Uplink(port + link, upper, base + link, pair, ports) for link in range(pair))
+        wires += (
+            Uplink(port=port + link, upper=upper, base=base + link, step=pair, ports=ports) for link in range(pair)
+        )
     return tuple(wires)
 
 

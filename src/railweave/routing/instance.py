@@ -44,6 +44,7 @@ def sessions(graph: Graph, addressing: Addressing, switch: Switch) -> tuple[BgpS
     groups = [group_name(tier) for tier in graph.tiers]
     result = []
     for link in graph.fabric_links_of(name):
+        address: int | None
         if link.lower == name:
             neighbor = switches[link.upper]
             port = ports[link.lower_port]
@@ -56,11 +57,9 @@ def sessions(graph: Graph, addressing: Addressing, switch: Switch) -> tuple[BgpS
             # The lower end of a link has the odd address of its /31.
             address = link.network + 1
         description = f"{neighbor.name}:{neighbor_port.name}"
-        group = groups[neighbor.tier.level]
         if addressing.unnumbered:
-            result.append(BgpSession(port.name, None, neighbor.asn, description, group))
-        else:
-            result.append(BgpSession(port.name, address, neighbor.asn, description, group))
+            address = None
+        result.append(BgpSession(port.name, address, neighbor.asn, description, groups[neighbor.tier.level]))
     if not addressing.unnumbered:
         result.sort(key=_neighbor_address)
     return tuple(result)
@@ -212,7 +211,8 @@ def nic_routes(fabric: Fabric, switch: Switch) -> NicRoutes | None:
         if address is not None:
             port = switch.panel.ports[link.upper_port]
             # The NIC's port is the lower end of the link and has the odd address of its /31.
-            routes.append(NicRoute(Pool(address, HOST_LENGTH), link.network + 1, port.name))
+            gateway = link.network + 1
+            routes.append(NicRoute(address=Pool(address, HOST_LENGTH), gateway=gateway, port=port.name))
     return NicRoutes(block, tuple(routes))
 
 
@@ -226,7 +226,14 @@ def peer_groups(fabric: Fabric, tier: Tier) -> tuple[PeerGroup, ...]:
         if fabric.policies.addressing.hosts_ipv6 is not None:
             ipv6_prefixes = maximum_ipv6_prefixes(fabric, tier, neighbor)
         prefixes = maximum_prefixes(fabric, tier, neighbor)
-        groups.append(PeerGroup(group_name(neighbor), neighbor.level > tier.level, prefixes, ipv6_prefixes))
+        groups.append(
+            PeerGroup(
+                name=group_name(neighbor),
+                upwards=neighbor.level > tier.level,
+                maximum_prefixes=prefixes,
+                maximum_ipv6_prefixes=ipv6_prefixes,
+            )
+        )
     return tuple(sorted(groups, key=attrgetter("name")))
 
 

@@ -73,6 +73,7 @@ class Templates:
             raise _fault(name, fault, values, self.folders) from fault
 
     def _template(self, name: str) -> "Template":
+        """Return a compiled template; compiled once, whichever thread asks first."""
         if name not in self._compiled:
             # One thread compiles while the others wait; then get_template returns the copy that Jinja keeps.
             with self._lock:
@@ -86,6 +87,7 @@ class Templates:
 
 
 def _environment(folders: Sequence[Path]) -> "Environment":
+    """Return an environment of Jinja that loads templates from ``folders``, the first one first."""
     from jinja2 import FunctionLoader, StrictUndefined
 
     from railweave.templates.sandbox import Sandbox

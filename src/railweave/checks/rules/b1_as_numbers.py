@@ -42,6 +42,7 @@ def check_as_numbers(intent: Intent) -> Breaches:
 
 
 def _not_private(tier: str, numbers: Sequence[int]) -> Breach:
+    """Return the breach of a tier with AS numbers that are reserved, or not all private."""
     reason = _RESERVED_ASNS.get(numbers[0], "not all private")
     range_text = str(numbers[0])
     if len(numbers) > 1:

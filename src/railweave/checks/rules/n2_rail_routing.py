@@ -215,6 +215,7 @@ def _family_breaches(node: NodeRead, rail: Rail, family: _Family) -> Breaches:
 def _wrong_addresses(
     end: str, rail: Rail, family: _Family, addresses: Sequence[str], devices: tuple[str, str]
 ) -> Breach:
+    """Return the breach of a rail's interface with other ``addresses`` than intended."""
     expected = ", ".join(family.addresses)
     message = f"{end} has {', '.join(addresses) or 'no address'} and {rail.switch} expects {expected}"
     noun = "addresses"
@@ -224,6 +225,7 @@ def _wrong_addresses(
 
 
 def _wrong_tables(end: str, rail: Rail, family: _Family, tables: list[int], devices: tuple[str, str]) -> Breach:
+    """Return the breach of rules that send packets from a rail's address to other ``tables`` than intended."""
     name = "IPv6 " if family.facts_prefix else ""
     actual = ", ".join(map(str, tables)) or "none"
     if rail.nic is None:

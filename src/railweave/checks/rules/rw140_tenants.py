@@ -80,6 +80,7 @@ def _node_names(intents: Iterable[Intent]) -> Mapping[str, None]:
 
 
 def _unknown_nodes(tenant: Tenant, path: str, nodes: Mapping[str, None]) -> Iterator[Breach]:
+    """Yield a breach for each entry of a tenant with nodes that the intent does not have."""
     for index, text in enumerate(tenant.nodes):
         unknown = [name for name in expanded(text, nodes) if name not in nodes]
         if not unknown:
@@ -91,6 +92,7 @@ def _unknown_nodes(tenant: Tenant, path: str, nodes: Mapping[str, None]) -> Iter
 
 
 def _unknown_tenants(tenant: Tenant, path: str, names: list[str]) -> Iterator[Breach]:
+    """Yield a breach for each tenant that another one ``reaches`` and that does not exist or is itself."""
     for index, other in enumerate(tenant.reaches):
         place = f"{path}.reaches[{index}]"
         if other == tenant.name:
@@ -102,6 +104,7 @@ def _unknown_tenants(tenant: Tenant, path: str, names: list[str]) -> Iterator[Br
 
 
 def _unknown_fabrics(intent: Intent, tenant: Tenant, path: str) -> Iterator[Breach]:
+    """Yield a breach for each fabric of a tenant that the intent does not have."""
     # An intent without `fabrics` has no parts to name.
     if intent.part is None:
         if tenant.fabrics:

@@ -73,6 +73,7 @@ def _trims(fabric: Fabric) -> bool:
 
 
 def _unpolled(group: CounterGroup, release: str) -> Breach:
+    """Return the breach of a group of counters that a release does not poll."""
     # Late: the check of an intent without `telemetry` needs no rows.
     from railweave.sonic.counter_keys import counter_keys
 
