@@ -31,7 +31,8 @@ class Flow(NamedTuple):
 def drops(device: Device, port: str, flow: Flow) -> bool:
     """Tell whether an ACL of ``device`` drops a packet that comes in on ``port``."""
     for name, table in device.db.table("ACL_TABLE").items():
-        if _is_at_ingress(table) and port in _listed(table, "ports") and _action(device, name, port, flow) == "DROP":
+        is_bound = _is_at_ingress(table) and port in _listed(table, "ports")
+        if is_bound and _action(device, name, port, flow) == "DROP":
             return True
     return False
 
@@ -42,7 +43,7 @@ def _is_at_ingress(table: Mapping[str, str]) -> bool:
 
 
 def _action(device: Device, table: str, port: str, flow: Flow) -> str:
-    """Return the action of the first rule of an ACL that matches a packet, empty where none does."""
+    """Return the action of the first rule of an ACL that matches a packet; empty if none does."""
     for rule in _rules(device, table):
         if _matches(rule, port, flow):
             return rule.get("PACKET_ACTION", "")
@@ -56,6 +57,7 @@ def _rules(device: Device, table: str) -> list[Hash]:
 
 
 def _matches(row: Mapping[str, str], port: str, flow: Flow) -> bool:
+    """Tell whether a rule matches a packet that comes in on a port."""
     ports = _listed(row, "IN_PORTS")
     if ports and port not in ports:
         return False
@@ -65,6 +67,7 @@ def _matches(row: Mapping[str, str], port: str, flow: Flow) -> bool:
 
 
 def _field_matches(name: str, value: str, flow: Flow) -> bool:
+    """Tell whether a packet has the value of a rule's field."""
     if name in _SOURCE:
         return ip_address(flow.source) in _network(value)
     if name in _DESTINATION:
@@ -84,4 +87,5 @@ def _network(prefix: str) -> IPv4Network | IPv6Network:
 
 
 def _listed(row: Mapping[str, str], field: str) -> tuple[str, ...]:
+    """Return the members of a list in a row."""
     return tuple(filter(None, row.get(f"{field}@", row.get(field, "")).split(",")))

@@ -61,8 +61,9 @@ class _PortMap(NamedTuple):
     attribute: str
 
 
-def _word(words: str) -> Shown:
-    return lambda text: f"SAI_{words}_{text.upper()}"
+def _enumerated(enumeration: str) -> Shown:
+    """Return how an attribute shows a value as a member of one of SAI's enumerations."""
+    return lambda text: f"SAI_{enumeration}_{text.upper()}"
 
 
 def _mtu(text: str) -> str:
@@ -82,6 +83,7 @@ def _flow_control_mode(text: str) -> str:
 
 
 def _oid(number: str, name: str) -> str:
+    """Return the object id of a name; ``number`` is that of its type."""
     return f"oid:{number}{zlib.crc32(name.encode()):012x}"
 
 
@@ -97,14 +99,14 @@ _PORT_ATTRIBUTES = (
     _Attribute("mtu", "MTU", _mtu),
     _Attribute("admin_status", "ADMIN_STATE", _is_on),
     _Attribute("autoneg", "AUTO_NEG_MODE", _is_on),
-    _Attribute("fec", "FEC_MODE", _word("PORT_FEC_MODE")),
+    _Attribute("fec", "FEC_MODE", _enumerated("PORT_FEC_MODE")),
     _Attribute("pfc_asym", "PRIORITY_FLOW_CONTROL_MODE", _flow_control_mode),
 )
 _OBJECTS: Mapping[str, _ObjectType] = {
     "SCHEDULER": _ObjectType("SCHEDULER", "0x16", (
-        _Attribute("type", "SCHEDULING_TYPE", _word("SCHEDULING_TYPE")),
+        _Attribute("type", "SCHEDULING_TYPE", _enumerated("SCHEDULING_TYPE")),
         _Attribute("weight", "SCHEDULING_WEIGHT", str),
-        _Attribute("meter_type", "METER_TYPE", _word("METER_TYPE")),
+        _Attribute("meter_type", "METER_TYPE", _enumerated("METER_TYPE")),
         _Attribute("cir", "MIN_BANDWIDTH_RATE", str),
         _Attribute("cbs", "MIN_BANDWIDTH_BURST_RATE", str),
         _Attribute("pir", "MAX_BANDWIDTH_RATE", str),
@@ -117,8 +119,8 @@ _OBJECTS: Mapping[str, _ObjectType] = {
           for name in ("min_threshold", "max_threshold", "drop_probability")),
     )),
     "BUFFER_POOL": _ObjectType("BUFFER_POOL", _POOL_NUMBER, (
-        _Attribute("type", "TYPE", _word("BUFFER_POOL_TYPE")),
-        _Attribute("mode", "THRESHOLD_MODE", _word("BUFFER_POOL_THRESHOLD_MODE")),
+        _Attribute("type", "TYPE", _enumerated("BUFFER_POOL_TYPE")),
+        _Attribute("mode", "THRESHOLD_MODE", _enumerated("BUFFER_POOL_THRESHOLD_MODE")),
         _Attribute("size", "SIZE", str),
         _Attribute("xoff", "XOFF_SIZE", str),
     )),
@@ -168,15 +170,15 @@ _OBJECT_START = "ASIC_STATE:SAI_OBJECT_TYPE_"
 def asic_rows(
     orchagent: Orchagent, asic: str, ports: Mapping[str, str], asked: Callable[[str], bool]
 ) -> dict[str, Hash]:
-    """Return the objects in ASIC_DB by key, those of ports with the object ids ``ports`` by name.
+    """Return the objects in ASIC_DB by key; ``ports`` are the object ids of ports by name.
 
-    Only types are computed for which ``asked`` holds, given the start of their keys.
+    A type of objects is left out if ``asked`` returns False for the start of its keys.
     """
     kinds = {kind for kind in _KINDS if asked(f"{_OBJECT_START}{kind}:")}
     rows = dict(_shared_rows(orchagent, kinds))
     if "PORT" in kinds:
         for port, port_id in ports.items():
-            rows[f"{_OBJECT_START}PORT:{port_id}"] = dict(_port(orchagent, port))
+            rows[f"{_OBJECT_START}PORT:{port_id}"] = dict(_port_attributes(orchagent, port))
     for kind in kinds & _BOUND.keys():
         rows.update(_bound_rows(orchagent, kind, ports))
     if "HASH" in kinds:
@@ -197,7 +199,7 @@ def _shared_rows(orchagent: Orchagent, kinds: Container[str]) -> Iterator[tuple[
     for key in dict.fromkeys((*orchagent.seen, *orchagent.waiting)):
         table, _, _ = key.partition("|")
         if table in _MAPS and "QOS_MAP" in kinds:
-            yield _key("QOS_MAP", _MAP_NUMBER, key), _map(_MAPS[table], orchagent.object_of(key))
+            yield _key("QOS_MAP", _MAP_NUMBER, key), _map_object(_MAPS[table], orchagent.object_of(key))
         object_type = _OBJECTS.get(table)
         if object_type is not None and object_type.name in kinds:
             attributes = _attributes(object_type.name, orchagent.object_of(key), object_type.attributes)
@@ -205,13 +207,14 @@ def _shared_rows(orchagent: Orchagent, kinds: Container[str]) -> Iterator[tuple[
 
 
 def _attributes(kind: str, row: Hash, attributes: Iterable[_Attribute]) -> Iterator[tuple[str, str]]:
-    """Yield the names and values of the attributes of an object whose fields its row has."""
+    """Yield the names and values of an object's attributes, of those whose fields its row has."""
     for attribute in attributes:
         if attribute.field in row:
             yield f"SAI_{kind}_ATTR_{attribute.name}", attribute.shown(row[attribute.field])
 
 
-def _map(kind: str, row: Hash) -> Hash:
+def _map_object(kind: str, row: Hash) -> Hash:
+    """Return the object of a QoS map."""
     entries = sorted((int(name), int(value)) for name, value in row.items() if name.isdecimal() and value.isdecimal())
     listed = {"count": len(entries), "list": [{"key": name, "value": value} for name, value in entries]}
     return {
@@ -235,7 +238,8 @@ def _bound_rows(orchagent: Orchagent, kind: str, ports: Mapping[str, str]) -> It
             yield _key(kind, bound_type.number, f"{port}|{index}"), row
 
 
-def _port(orchagent: Orchagent, port: str) -> Iterator[tuple[str, str]]:
+def _port_attributes(orchagent: Orchagent, port: str) -> Iterator[tuple[str, str]]:
+    """Yield the names and values of a port's attributes."""
     yield from _attributes("PORT", orchagent.object_of(f"PORT|{port}"), _PORT_ATTRIBUTES)
     qos = dict(orchagent.seen.get(f"PORT_QOS_MAP|{port}", ()))
     if "pfc_enable" in qos:

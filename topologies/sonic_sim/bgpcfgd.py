@@ -17,7 +17,7 @@ _ENTRIES = ("permit 20", "permit 30", "deny 40")
 def shift_lines(running: str, *, away: bool) -> str:
     """Return the lines that shift traffic away from a switch with this FRR configuration, or back."""
     route_maps = sorted(set(_OUT.findall(running)))
-    return "".join(_lines(name, away=away) for name in route_maps if _version(name))
+    return "".join(_route_map_lines(name, away=away) for name in route_maps if _version(name))
 
 
 def system_mode(running: str) -> str:
@@ -36,7 +36,7 @@ def system_mode(running: str) -> str:
 
 
 def _version(name: str) -> str:
-    """Return the IP version that a route-map's name holds, empty for none: bgpcfgd looks at nothing else."""
+    """Return the IP version in a route-map's name, by which bgpcfgd tells it; empty if it has none."""
     for version in _VERSIONS:
         if version in name:
             return version
@@ -47,7 +47,7 @@ def _is_internal(name: str) -> bool:
     return "_INTERNAL_" in name or "VOQ_" in name
 
 
-def _lines(name: str, *, away: bool) -> str:
+def _route_map_lines(name: str, *, away: bool) -> str:
     """Return the lines that add the entries of TSA to a route-map, or those that remove them (TSB)."""
     # The route-maps towards other cards of a chassis have only the first entry.
     is_internal = _is_internal(name)

@@ -72,7 +72,10 @@ def make_lossless_rows(db: ConfigDb, seen: Seen, release: str = "202505") -> Non
 
 
 def _lossless_profile(db: ConfigDb, pool: Hash, speed: str, length: str) -> str:
-    """Return the profile of a speed and cable length, written if it is not there; empty where none can be made."""
+    """Return the profile of a speed and cable length, which is written unless it is there.
+
+    Empty if none can be made: the lookup table does not have them, or the pool has no mode.
+    """
     profile = f"pg_lossless_{speed}_{length}_profile"
     if f"BUFFER_PROFILE|{profile}" in db.rows:
         return profile
@@ -85,7 +88,7 @@ def _lossless_profile(db: ConfigDb, pool: Hash, speed: str, length: str) -> str:
 
 
 def _write_groups(db: ConfigDb, port: str, numbers: list[str], profile: str) -> None:
-    """Give priority groups of a port a profile; ``numbers`` as ``3`` or ``3-4``."""
+    """Give priority groups of a port a profile; ``numbers`` are such as ``3`` or ``3-4``."""
     for number in numbers:
         key = f"BUFFER_PG|{port}|{number}"
         if db.get(key).get("profile") != profile:

@@ -25,11 +25,11 @@ class Clock:
         return time.monotonic() + self.ahead_s
 
     def advance(self, seconds: float) -> None:
-        """Let so many seconds pass at once. Raises ValueError where time would go back."""
+        """Let so many seconds pass at once. Raises ValueError if time would go back."""
         if seconds < 0:
             raise ValueError(f"time does not go back: {seconds} s")
         self.ahead_s += seconds
 
     def real_s(self, switch_s: float) -> float:
-        """Return how long a wait of the switch takes here."""
+        """Return how many real seconds a wait of the switch takes here."""
         return switch_s * self.scale

@@ -84,7 +84,7 @@ class ConfigDb:
         return document_of(self.rows)
 
     def replace_all(self, document: Mapping[str, Any]) -> None:
-        """Hold exactly the rows of a JSON form."""
+        """Replace all rows by those of a JSON form."""
         self.rows.clear()
         for key, fields in rows_of(document):
             self.put(key, fields)
@@ -136,7 +136,7 @@ def rows_of(document: Mapping[str, Any]) -> Iterable[tuple[str, Hash]]:
 
 
 def natural_key(text: str) -> list[int | str]:
-    """Order ``Ethernet4`` before ``Ethernet12``."""
+    """Return a sort key that puts ``Ethernet4`` before ``Ethernet12``."""
     return [int(part) if part.isdigit() else part for part in re.split(r"(\d+)", text)]
 
 

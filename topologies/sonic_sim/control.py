@@ -102,7 +102,7 @@ def _reconcile(folder: Path, spec: SimSpec, options: SimOptions) -> dict[str, An
     except (OSError, SimulatorError, KeyboardInterrupt):
         # One without switches, or without some of its nodes, would look like a fabric that runs.
         if is_new:
-            _goes_down(folder)
+            _ask_to_end(folder)
         raise
 
 
@@ -112,17 +112,17 @@ def endpoints(state_dir: Path) -> Endpoints:
         value = json.loads((state_dir / "endpoints.json").read_bytes())
     except (OSError, ValueError) as error:
         raise SimulatorError(f"no simulated fabric in {state_dir}; `railweave sim up` starts one") from error
-    devices = _places(value["devices"])
-    nodes = _places(value.get("nodes", {}))
+    devices = _endpoints(value["devices"])
+    nodes = _endpoints(value.get("nodes", {}))
     return Endpoints(devices, value["username"], value["key_file"], value["known_hosts"], value["pid"], nodes=nodes)
 
 
-def _places(values: Mapping[str, Mapping[str, Any]]) -> dict[str, Endpoint]:
-    return {name: Endpoint(place["address"], place["port"]) for name, place in values.items()}
+def _endpoints(values: Mapping[str, Mapping[str, Any]]) -> dict[str, Endpoint]:
+    return {name: Endpoint(endpoint["address"], endpoint["port"]) for name, endpoint in values.items()}
 
 
 def down(state_dir: Path, *, keep_state: bool = False) -> bool:
-    """Stop the fabric and remove its state (``keep_state``: only stop); tell whether there was one."""
+    """Stop the fabric and remove its state, or only stop it with ``keep_state``; return whether there was one."""
     folder = state_dir.resolve()
     if not folder.exists():
         return False
@@ -131,7 +131,7 @@ def down(state_dir: Path, *, keep_state: bool = False) -> bool:
     with _alone(folder):
         process = _process(folder)
         was_there = process is not None or (folder / "fabric.json").exists()
-        ends_by_itself = _goes_down(folder)
+        ends_by_itself = _ask_to_end(folder)
         if process is not None:
             if not ends_by_itself and _is_ours(process["pid"]):
                 os.kill(process["pid"], signal.SIGTERM)
@@ -147,7 +147,7 @@ def down(state_dir: Path, *, keep_state: bool = False) -> bool:
 
 
 def status(state_dir: Path) -> dict[str, Any]:
-    """Return the devices with addresses and faults, and the cables; ``{"running": False}`` where nothing runs."""
+    """Return the devices with addresses and faults, and the cables; ``running`` is False if nothing runs."""
     folder = state_dir.resolve()
     return _ask(folder, {"verb": "status"}, _ANSWER_S) or {"running": False, "devices": {}, "cables": []}
 
@@ -172,7 +172,7 @@ def cable(state_dir: Path, a: str, b: str) -> None:
 def rewire(
     state_dir: Path, out: Sequence[SimCable], moved: Sequence[SimCable], new: Sequence[SimCable] = ()
 ) -> tuple[int, int]:
-    """Take cables out, move others, and plug those of ``new`` whose ports are free then.
+    """Take the cables ``out``, move those of ``moved``, and plug those of ``new`` whose ports are free then.
 
     Returns how many were moved or taken out, and how many were added. Raises SimulatorError.
     """
@@ -220,6 +220,7 @@ def _alone(folder: Path) -> Iterator[None]:
 
 
 def _process(folder: Path) -> dict[str, Any] | None:
+    """Return what the simulator of a folder wrote about its process; None if it wrote nothing."""
     try:
         return dict(json.loads((folder / "process.json").read_bytes()))
     except (OSError, ValueError):
@@ -238,7 +239,7 @@ def _forget_process(folder: Path) -> None:
 
 
 def _is_ours(pid: int) -> bool:
-    """Tell whether a process id still is a simulator: numbers are used again after a crash."""
+    """Tell whether the process with this id is a simulator: ids are used again after a crash."""
     try:
         return b"sonic_sim.daemon" in Path(f"/proc/{pid}/cmdline").read_bytes()
     except OSError:
@@ -295,21 +296,24 @@ def is_ready(child: "subprocess.Popen[bytes]") -> bool:
 
 
 def _wait_gone(pid: int) -> None:
-    """Wait for the end of a simulator, and force it where that takes too long."""
+    """Wait for the end of a simulator, and kill it if that takes too long."""
     with contextlib.suppress(ProcessLookupError):
         handle = os.pidfd_open(pid)
         try:
-            if _is_ours(pid) and not select.select([handle], [], [], _STOP_S)[0]:
-                os.kill(pid, signal.SIGKILL)
-                select.select([handle], [], [], _STOP_S)
+            if _is_ours(pid):
+                # Its handle is readable once the process has ended.
+                ended, _, _ = select.select([handle], [], [], _STOP_S)
+                if not ended:
+                    os.kill(pid, signal.SIGKILL)
+                    select.select([handle], [], [], _STOP_S)
         finally:
             os.close(handle)
     with contextlib.suppress(ChildProcessError):
         os.waitpid(pid, os.WNOHANG)
 
 
-def _goes_down(folder: Path) -> bool:
-    """Ask a simulator to end; return whether it will."""
+def _ask_to_end(folder: Path) -> bool:
+    """Ask a simulator to end; return whether it has agreed."""
     try:
         return _ask(folder, {"verb": "down"}, _STOP_S) is not None
     except SimulatorError:
@@ -317,7 +321,10 @@ def _goes_down(folder: Path) -> bool:
 
 
 def _ask(folder: Path, request: Mapping[str, Any], most_s: float) -> dict[str, Any] | None:
-    """Return the answer of the running simulator, None where none runs. Raises SimulatorError where it hangs."""
+    """Return the answer of the running simulator; None if none runs.
+
+    Raises SimulatorError if it does not answer within ``most_s`` seconds.
+    """
     process = _process(folder)
     if process is None:
         return None
@@ -342,6 +349,7 @@ def _ask(folder: Path, request: Mapping[str, Any], most_s: float) -> dict[str, A
 
 
 def _must_ask(folder: Path, request: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the answer of the running simulator. Raises SimulatorError if none runs, or if it refuses."""
     answer = _ask(folder, request, _ANSWER_S)
     if answer is None:
         raise SimulatorError(f"no simulated fabric runs in {folder}; `railweave sim up` starts one")

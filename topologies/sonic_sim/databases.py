@@ -44,7 +44,7 @@ _COUNTERS = ("IN_OCTETS", "IN_UCAST_PKTS", "IN_NON_UCAST_PKTS", "IN_MULTICAST_PK
 def rows_of_database(device: Device, number: int, pattern: str = "*") -> dict[str, Hash]:
     """Return the rows of a database other than CONFIG_DB.
 
-    Rows that ``pattern`` cannot match may be missing: they are not computed.
+    Rows that ``pattern`` cannot match may be missing, because they are not computed.
     """
     rows: dict[str, Hash] = {}
     if device.daemons:
@@ -54,12 +54,13 @@ def rows_of_database(device: Device, number: int, pattern: str = "*") -> dict[st
 
 
 def _derived_rows(device: Device, number: int, pattern: str) -> dict[str, Hash]:
+    """Return the rows of a database that SONiC's daemons would write; empty for a database without any."""
     net = device.network
     if number == APPL:
         return _appl_rows(device, net, pattern)
     if number == ASIC:
         ports = _port_ids(net, device)
-        return asic_rows(device.orchagent, device.spec.asic, ports, lambda start: _asked(pattern, start))
+        return asic_rows(device.orchagent, device.spec.asic, ports, lambda start: _may_match(pattern, start))
     if number == COUNTERS:
         return dict(_counter_rows(device, net, pattern))
     if number == STATE:
@@ -68,27 +69,28 @@ def _derived_rows(device: Device, number: int, pattern: str) -> dict[str, Hash]:
 
 
 def _appl_rows(device: Device, net: Fabric, pattern: str) -> dict[str, Hash]:
+    """Return the rows of APPL_DB that a pattern may match."""
     rows: dict[str, Hash] = {}
-    if _asked(pattern, "PORT_TABLE:"):
+    if _may_match(pattern, "PORT_TABLE:"):
         rows.update(_port_rows(device, net))
-    if _asked(pattern, "LLDP_"):
+    if _may_match(pattern, "LLDP_"):
         rows.update(lldp_rows(device, net))
-    if _asked(pattern, "BUFFER_"):
+    if _may_match(pattern, "BUFFER_"):
         rows.update(_buffer_rows(device))
-    if _asked(pattern, "INTF_TABLE:"):
+    if _may_match(pattern, "INTF_TABLE:"):
         for address in net.addresses(device):
             prefix = f"{address.address}/{address.length}"
             rows[f"INTF_TABLE:{address.interface}:{prefix}"] = {"scope": "global", "family": "IPv4"}
     return rows
 
 
-def _asked(pattern: str, start: str) -> bool:
+def _may_match(pattern: str, start: str) -> bool:
     """Tell whether a pattern of Redis may match keys with this start."""
-    fixed = _fixed(pattern)
+    fixed = _literal_start(pattern)
     return fixed.startswith(start) or start.startswith(fixed)
 
 
-def _fixed(pattern: str) -> str:
+def _literal_start(pattern: str) -> str:
     """Return the part of a pattern before its first wildcard."""
     return re.split(r"[*?[]", pattern, maxsplit=1)[0]
 
@@ -140,13 +142,13 @@ def _headroom_profile(device: Device, group: str) -> str:
     return f"pg_lossless_{device.db.get(f'PORT|{port}').get('speed', '')}_{length}_profile"
 
 
-def oid(place: int) -> str:
-    """Return the object id of the port at a place in the table: ``oid:0x1`` and twelve digits."""
-    return f"oid:0x1{place + _FIRST_OID:012x}"
+def oid(index: int) -> str:
+    """Return the object id of the port with this index in the table: ``oid:0x1`` and twelve digits."""
+    return f"oid:0x1{index + _FIRST_OID:012x}"
 
 
 def _port_ids(net: Fabric, device: Device) -> dict[str, str]:
-    return {port: oid(place) for place, port in enumerate(net.ports(device))}
+    return {port: oid(index) for index, port in enumerate(net.ports(device))}
 
 
 def _counter_rows(device: Device, net: Fabric, pattern: str) -> Iterator[tuple[str, Hash]]:
@@ -154,19 +156,19 @@ def _counter_rows(device: Device, net: Fabric, pattern: str) -> Iterator[tuple[s
     port_ids = _port_ids(net, device)
     yield "COUNTERS_PORT_NAME_MAP", dict(port_ids)
     yield "COUNTERS_LAG_NAME_MAP", {}
-    if _asked(pattern, "COUNTERS_QUEUE_") or _asked(pattern, "COUNTERS_PG_"):
+    if _may_match(pattern, "COUNTERS_QUEUE_") or _may_match(pattern, "COUNTERS_PG_"):
         yield from name_maps(port_ids)
     # Counting follows the traffic of the whole fabric, which is spared where nobody asks for it.
     if not _counts(pattern):
         return
     model = counted_until_now(device)
-    rows = dict(queue_and_group_rows(device, model, port_ids, _fixed(pattern)))
-    if _asked(pattern, _QUEUE_START):
+    rows = dict(queue_and_group_rows(device, model, port_ids, _literal_start(pattern)))
+    if _may_match(pattern, _QUEUE_START):
         _add_watchdog_fields(device, model, port_ids, rows)
     yield from rows.items()
-    if _asked(pattern, "RATES:"):
+    if _may_match(pattern, "RATES:"):
         yield from _rate_rows(device, model, port_ids)
-    if _asked(pattern, "COUNTERS:oid:0x1000"):
+    if _may_match(pattern, "COUNTERS:oid:0x1000"):
         yield from _port_counter_rows(device, net, model, port_ids)
 
 
@@ -175,7 +177,7 @@ _QUEUE_START = "COUNTERS:oid:0x15"
 
 
 def _add_watchdog_fields(device: Device, model: FlowModel, port_ids: Hash, rows: dict[str, Hash]) -> None:
-    """Add to the rows of the queues that the PFC watchdog watches its settings, and the storms that it has seen."""
+    """Add the settings of the PFC watchdog, and the storms that it has seen, to the rows of the queues it watches."""
     ids_of_queues = {(port, number): queue_id for queue_id, port, number in queue_keys(port_ids)}
     for port, queue, settings in watchdog_rows(device.orchagent):
         if not queue.isdigit():
@@ -189,6 +191,7 @@ def _add_watchdog_fields(device: Device, model: FlowModel, port_ids: Hash, rows:
 
 
 def _port_counter_rows(device: Device, net: Fabric, model: FlowModel, port_ids: Hash) -> Iterator[tuple[str, Hash]]:
+    """Yield the rows of the counters of ports, with what flows count at them."""
     carried = counted(device, net)
     for port in net.ports(device).values():
         row = counters(device, net, port, carried[port.name])
@@ -205,7 +208,7 @@ def _rate_rows(device: Device, model: FlowModel, names: Hash) -> Iterator[tuple[
 
 def _counts(pattern: str) -> bool:
     """Tell whether a pattern of Redis may match rows that grow with time."""
-    return _asked(pattern, "COUNTERS:oid") or _asked(pattern, "RATES:") or "WATERMARKS" in pattern
+    return _may_match(pattern, "COUNTERS:oid") or _may_match(pattern, "RATES:") or "WATERMARKS" in pattern
 
 
 _KEEPALIVE_BYTES = 85
@@ -240,13 +243,14 @@ _TELLS_FEC = "202311"
 
 
 def _state_rows(device: Device, net: Fabric, pattern: str) -> Iterator[tuple[str, Hash]]:
-    if _asked(pattern, switchhash.CAPABILITY):
+    """Yield the rows of STATE_DB that a pattern may match."""
+    if _may_match(pattern, switchhash.CAPABILITY):
         yield switchhash.CAPABILITY, switchhash.capability(device.spec.asic)
-    if _asked(pattern, "FDB_TABLE|"):
+    if _may_match(pattern, "FDB_TABLE|"):
         yield from learned(device, net)
-    if _asked(pattern, "TRANSCEIVER_"):
+    if _may_match(pattern, "TRANSCEIVER_"):
         yield from transceiver_rows(device, net)
-    if _asked(pattern, "PORT_TABLE|"):
+    if _may_match(pattern, "PORT_TABLE|"):
         for port in net.ports(device).values():
             yield f"PORT_TABLE|{port.name}", _port_state(device, net, port)
 

@@ -127,7 +127,7 @@ class Device:
             yield from self.network.addresses(self)
 
     def link_up(self, name: str) -> bool:
-        """Tell whether an interface is up; one made by ``ip link add`` is while both its ends are."""
+        """Tell whether an interface is up. One that was made by ``ip link add`` is up while both of its ends are."""
         if name in self.links:
             link = self.links[name]
             return link.up and self.links.get(link.peer, Link()).up
@@ -193,7 +193,7 @@ class Device:
         self.frr.all_up()
 
     def take_over(self, state: SimState) -> None:
-        """Take the recorded state of a switch, as if it had been in it for long."""
+        """Take the recorded state of a switch, as if the switch had been in this state for long."""
         now = self.clock.now()
         self.files.write(CONFIG_FILE, to_json(state.startup).encode(), now=now)
         if state.startup_frr is not None:
@@ -242,7 +242,7 @@ class Device:
         self.emit(Effect.DROP_SESSIONS)
 
     def answers(self) -> bool:
-        """Tell whether a connection that is made now is answered, and count it where it is not."""
+        """Tell whether a connection that is made now is answered; one of those that fail after a boot is counted."""
         if self.times.unanswered:
             self.times.unanswered -= 1
             return False
@@ -270,7 +270,7 @@ class Device:
                 row.setdefault("dhcp_rate_limit", "300")
 
     def start_services(self) -> None:
-        """Start swss, bgp and the rest; FRR takes its boot configuration by the routing mode."""
+        """Start swss, bgp and the rest. FRR gets the boot configuration of the switch's routing mode."""
         now = self.clock.now()
         if self.faults.strike(FaultKind.NO_RETURN) is not None:
             self.faults.add(FaultKind.UNREACHABLE)
@@ -284,7 +284,7 @@ class Device:
         self.start_frr()
 
     def start_frr(self, after_s: float = _FRR_STARTS_S) -> None:
-        """Start the bgp container: zebra listens ``after_s`` seconds of the switch later, the other daemons follow."""
+        """Start the bgp container: zebra listens after ``after_s`` seconds of the switch, the other daemons later."""
         now = self.clock.now()
         self.times.frr_up = now + self.clock.real_s(after_s)
         # bgpcfgd starts bfdd, from 202505 (sonic-bgpcfgd managers_bfd.py).
@@ -298,7 +298,7 @@ class Device:
         self._shift_traffic()
 
     def _start_delays(self) -> dict[str, float]:
-        """Return in how many real seconds each FRR daemon listens, without those that listen at once."""
+        """Return after how many real seconds each of FRR's daemons listens; those that listen at once are left out."""
         delays_s = {}
         for name in self.frr.daemons:
             seconds = LISTENS_S.get(name, 0.0)
@@ -346,7 +346,7 @@ class Device:
         self.files.write(SYSLOG, log + crash_lines(self.hostname, now).encode(), now=now)
 
     def restart_swss(self, now: float) -> None:
-        """Let systemd start orchagent again when it is due."""
+        """Let systemd start orchagent again if that is due."""
         if self.orchagent.start_again(self.db, now):
             # Links come up again: what is derived from the rows has to be made again.
             self.db.version += 1

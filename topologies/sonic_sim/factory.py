@@ -36,8 +36,8 @@ def factory_config(
         "DEVICE_NEIGHBOR": {},
         "FLEX_COUNTER_TABLE": {"ACL": {"FLEX_COUNTER_STATUS": "disable", "POLL_INTERVAL": "10000"}},
     }
-    for place, name in enumerate(ports):
-        _sample_link(config, place, name)
+    for index, name in enumerate(ports):
+        _add_sample_link(config, index, name)
     config.update(_site_rows(management))
     return config
 
@@ -54,13 +54,13 @@ def _port(row: Mapping[str, Any]) -> dict[str, Any]:
     return {"admin_status": "up", "mtu": _DEFAULT_MTU, **{name: str(value) for name, value in row.items()}}
 
 
-def _sample_link(config: ConfigDbDocument, place: int, name: str) -> None:
-    """Give port number ``place`` the /31 and the neighbor of the sample."""
-    address = _dotted(_FIRST_LINK + 2 * place)
-    peer_address = _dotted(_FIRST_LINK + 2 * place + 1)
+def _add_sample_link(config: ConfigDbDocument, index: int, name: str) -> None:
+    """Give the port ``name`` the /31 and the neighbor that the sample has for the port with this index."""
+    address = _dotted(_FIRST_LINK + 2 * index)
+    peer_address = _dotted(_FIRST_LINK + 2 * index + 1)
     config["INTERFACE"][name] = {}
     config["INTERFACE"][f"{name}|{address}/31"] = {}
-    peer = f"ARISTA{place + 1:02d}T0"
+    peer = f"ARISTA{index + 1:02d}T0"
     config["BGP_NEIGHBOR"][peer_address] = {
         "rrclient": "0", "name": peer, "local_addr": address, "nhopself": "0", "holdtime": "180", "asn": "65200",
         "keepalive": "60",
@@ -73,7 +73,7 @@ def _dotted(number: int) -> str:
 
 
 def _site_rows(management: str) -> ConfigDbDocument:
-    """Return the rows that belong to nobody's fabric."""
+    """Return the rows that belong to no fabric; ``management`` is the management address with its length."""
     gateway = management.split("/", maxsplit=1)[0].rpartition(".")[0] + ".1"
     feature = {"auto_restart": "enabled", "has_global_scope": "True", "state": "enabled"}
     features = ("bgp", "database", "lldp", "pmon", "snmp", "swss", "syncd", "teamd")

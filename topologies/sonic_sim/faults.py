@@ -187,25 +187,25 @@ class Faults:
         return any(fault.kind is kind for fault in self.armed)
 
     def since(self, kind: FaultKind) -> float | None:
-        """Return when a fault of this kind was armed, None where none is."""
+        """Return when a fault of this kind was armed, None if none is."""
         for fault in self.armed:
             if fault.kind is kind:
                 return fault.since
         return None
 
     def cuts(self, port: str) -> bool:
-        """Tell whether the link of a port is down by a fault."""
+        """Tell whether a fault keeps the link of a port down."""
         return any(fault.kind is FaultKind.LINK_DOWN and fault.port in ("", port) for fault in self.armed)
 
     def of_port(self, kind: FaultKind, port: str) -> Fault | None:
-        """Return the fault of a kind that a port has; the last one that was armed."""
+        """Return the fault of a kind that a port has, of several the one that was armed last; None if it has none."""
         for fault in reversed(self.armed):
             if fault.kind is kind and fault.port in ("", port):
                 return fault
         return None
 
     def of_nic(self, kind: FaultKind, nic: int) -> Fault | None:
-        """Return the fault of a kind that a NIC of a node has; the last one that was armed."""
+        """Return the fault of a kind that a NIC of a node has, of several the one that was armed last; else None."""
         for fault in reversed(self.armed):
             if fault.kind is kind and fault.nic in (None, nic):
                 return fault
@@ -219,7 +219,10 @@ class Faults:
         return None
 
     def strike(self, kind: FaultKind, command: str = "") -> Fault | None:
-        """Return the fault that hits this command, if one does, and count it."""
+        """Return the fault of a kind that hits this command or daemon, and count it; None if none does.
+
+        A fault that has struck as often as it may is no longer armed.
+        """
         for fault in self.armed:
             # A fault without a command or daemon hits every one.
             hits_command = fault.command in command and fault.daemon in ("", command)
@@ -244,7 +247,7 @@ class Faults:
 
 
 def _target(fault: Fault) -> tuple[FaultKind, str, str, int | None]:
-    """Return what a fault is of, by which two faults are compared."""
+    """Return what a fault concerns; a new fault replaces one of the same target."""
     return fault.kind, fault.command, fault.port or fault.daemon, fault.nic
 
 

@@ -66,7 +66,7 @@ def canonical(path: str, cwd: str = "/") -> str:
 
 
 def in_container(path: str) -> str:
-    """Return where the bgp container's file of an absolute path is kept: FRR's folder is the host's, no other one."""
+    """Return where a file of the bgp container is kept; only FRR's folder is shared with the host."""
     # docker-fpm-frr mounts the host's /etc/sonic/frr at /etc/frr.
     if path == "/etc/sonic/frr" or path.startswith("/etc/sonic/frr/"):
         return path
@@ -90,7 +90,7 @@ class Files:
         path = canonical(path)
         if path == "/dev/null":
             return b""
-        self._enter(path, user)
+        self._refuse_passing(path, user)
         if path in self.directories:
             raise IsADirectoryError(path)
         file = self.files.get(path)
@@ -102,17 +102,17 @@ class Files:
         return file.data
 
     def write(self, path: str, data: bytes, *, user: str = ROOT, mode: int | None = None, now: float = 0.0) -> None:
-        """Write a file. Raises FileNotFoundError without its directory, PermissionError, IsADirectoryError."""
+        """Write a file. Raises FileNotFoundError if its directory is missing, PermissionError, IsADirectoryError."""
         path = canonical(path)
         if path == "/dev/null":
             return
-        self._enter(path, user)
+        self._refuse_passing(path, user)
         if path in self.directories:
             raise IsADirectoryError(path)
         if posixpath.dirname(path) not in self.directories:
             raise FileNotFoundError(path)
         file = self.files.get(path)
-        self._may_write(path, file, user)
+        self._refuse_writing(path, file, user)
         if file is None:
             # 0644 is what a umask of 022 leaves.
             self.files[path] = File(data, 0o644 if mode is None else mode, user, now)
@@ -126,21 +126,21 @@ class Files:
     def remove(self, path: str, user: str = ROOT) -> None:
         """Remove a file. Raises FileNotFoundError, PermissionError."""
         path = canonical(path)
-        self._enter(path, user)
+        self._refuse_passing(path, user)
         file = self.files.get(path)
         if file is None:
             raise FileNotFoundError(path)
-        self._may_write(path, file, user)
+        self._refuse_writing(path, file, user)
         del self.files[path]
         self.version += 1
 
     def rename(self, old: str, new: str, user: str = ROOT) -> None:
-        """Move a file over another name, keeping owner and mode."""
+        """Move a file to another name, which may be in use; its owner and mode stay. Raises as reading and writing."""
         old = canonical(old)
         new = canonical(new)
         data = self.read(old, user)
         file = self.files[old]
-        self._may_write(old, file, user)
+        self._refuse_writing(old, file, user)
         self.write(new, data, user=user, mode=file.mode, now=file.mtime)
         self.files[new].owner = file.owner
         if new != old:
@@ -148,7 +148,10 @@ class Files:
         self.version += 1
 
     def make_directory(self, path: str, *, user: str = ROOT, mode: int = 0o755, parents: bool = False) -> None:
-        """Make a directory. Raises FileExistsError, FileNotFoundError without its parent, PermissionError."""
+        """Make a directory, with ``parents`` also those above it.
+
+        Raises FileExistsError, FileNotFoundError if its parent is missing, PermissionError.
+        """
         path = canonical(path)
         if path in self.directories or path in self.files:
             raise FileExistsError(path)
@@ -157,7 +160,7 @@ class Files:
             if not parents:
                 raise FileNotFoundError(path)
             self.make_directory(parent, user=user, parents=True)
-        self._may_write(path, None, user)
+        self._refuse_writing(path, None, user)
         self.directories[path] = Directory(mode, user)
         self.version += 1
 
@@ -184,7 +187,7 @@ class Files:
         """Return the names in a directory, sorted. Raises FileNotFoundError, NotADirectoryError, PermissionError."""
         path = canonical(path)
         # Also the directory itself must let the user in.
-        self._enter(path + "/x", user)
+        self._refuse_passing(path + "/x", user)
         if path in self.files:
             raise NotADirectoryError(path)
         if path not in self.directories:
@@ -192,6 +195,7 @@ class Files:
         return sorted(set(self._names_in(path)))
 
     def _names_in(self, path: str) -> Iterator[str]:
+        """Yield the names of the files and directories in a directory."""
         start = path.rstrip("/") + "/"
         for member in (*self.files, *self.directories):
             name = member.removeprefix(start)
@@ -199,8 +203,8 @@ class Files:
             if member.startswith(start) and name and "/" not in name:
                 yield name
 
-    def _enter(self, path: str, user: str) -> None:
-        """Refuse a user who may not pass through a directory on the way."""
+    def _refuse_passing(self, path: str, user: str) -> None:
+        """Raise PermissionError if a user may not pass through a directory on the way to a path."""
         parent = posixpath.dirname(path)
         while user != ROOT and parent != "/":
             folder = self.directories.get(parent)
@@ -208,8 +212,8 @@ class Files:
                 raise PermissionError(path)
             parent = posixpath.dirname(parent)
 
-    def _may_write(self, path: str, old: File | None, user: str) -> None:
-        """Refuse a user who may not write to a file (``old``), or make one in its directory (None)."""
+    def _refuse_writing(self, path: str, old: File | None, user: str) -> None:
+        """Raise PermissionError if a user may not write the file ``old`` or, for None, make one in its directory."""
         if user == ROOT:
             return
         if old is not None:

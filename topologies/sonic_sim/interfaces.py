@@ -8,7 +8,7 @@ _MANAGEMENT = "eth0"
 
 
 def kernel_interfaces(device: Device) -> list[dict[str, Any]]:
-    """Return what ``ip -j addr show`` prints."""
+    """Return the interfaces as ``ip -j addr show`` prints them."""
     loopback = _entry("lo", 65536, "UNKNOWN", "00:00:00:00:00:00", ["LOOPBACK", "UP", "LOWER_UP"])
     loopback["addr_info"].append(_address("127.0.0.1/8", "host"))
     by_name = _made_links(device)
@@ -21,7 +21,8 @@ def kernel_interfaces(device: Device) -> list[dict[str, Any]]:
 
 
 def _management(device: Device) -> dict[str, Any]:
-    link = _entry(_MANAGEMENT, 1500, "UP", device.spec.mac, _flags(True, True))
+    """Return the management interface with its addresses."""
+    link = _entry(_MANAGEMENT, 1500, "UP", device.spec.mac, _flags(admin_up=True, up=True))
     if device.daemons:
         for key in device.db.table("MGMT_INTERFACE"):
             name, bar, prefix = key.partition("|")
@@ -37,7 +38,7 @@ def _made_links(device: Device) -> dict[str, dict[str, Any]]:
     for name, link in device.links.items():
         if name != _MANAGEMENT:
             up = device.link_up(name)
-            entries[name] = _entry(name, 1500, _state(up), _mac(device), _flags(link.up, up))
+            entries[name] = _entry(name, 1500, _state(up), _mac(device), _flags(admin_up=link.up, up=up))
             entries[name]["addr_info"] += map(_address, link.addresses)
     return entries
 
@@ -51,7 +52,7 @@ def _add_ports(device: Device, links: dict[str, dict[str, Any]]) -> None:
         # An MTU set by hand holds until another one is configured.
         if by_hand.mtu is not None and by_hand.mtu_over == port.mtu:
             mtu = by_hand.mtu
-        links[port.name] = _entry(port.name, mtu, _state(up), _mac(device), _flags(port.admin_up, up))
+        links[port.name] = _entry(port.name, mtu, _state(up), _mac(device), _flags(admin_up=port.admin_up, up=up))
         links[port.name]["addr_info"] += map(_address, by_hand.addresses)
 
 
@@ -82,7 +83,7 @@ def _entry(name: str, mtu: int, state: str, mac: str, flags: list[str]) -> dict[
             "group": "default", "txqlen": 1000, "link_type": kind, "address": mac, "addr_info": []}  # fmt: skip
 
 
-def _flags(admin_up: bool, up: bool) -> list[str]:
+def _flags(*, admin_up: bool, up: bool) -> list[str]:
     flags = ["BROADCAST", "MULTICAST"]
     if up:
         return [*flags, "UP", "LOWER_UP"]

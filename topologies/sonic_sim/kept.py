@@ -69,7 +69,7 @@ def _file_to_json(file: File) -> dict[str, Any]:
 
 
 def _content_to_json(data: bytes) -> dict[str, Any]:
-    """Return the content of a file."""
+    """Return the content of a file as plain values."""
     # Disk space in reserve, one byte again and again, would be megabytes of escapes.
     if len(data) > 1 and data == data[:1] * len(data):
         return {"byte": data[0], "times": len(data)}
@@ -179,7 +179,7 @@ class Keeper:
         write_whole(self.folder / "fabric.json", orjson.dumps(value, option=orjson.OPT_INDENT_2))
 
     def load_fabric(self) -> dict[str, Any]:
-        """Return the content written by `save_fabric`, ``{}`` if nothing is kept."""
+        """Return what `save_fabric` wrote; empty if nothing is kept."""
         path = self.folder / "fabric.json"
         return dict(_document_in(path)) if path.exists() else {}
 

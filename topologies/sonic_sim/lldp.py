@@ -52,6 +52,7 @@ def _runs_lldp(device: Device) -> bool:
 
 
 def _heard_from_switch(port: str, remote: Device, remote_port: str, net: Fabric) -> Heard:
+    """Return the neighbor at a port that is a port of another switch."""
     metadata = remote.db.get("DEVICE_METADATA|localhost")
     build = "SONiC Software Version: SONiC.202505.0-simulated"
     text = f"{build} - HwSku: {metadata.get('hwsku', '')} - Distribution: Debian 12.11"

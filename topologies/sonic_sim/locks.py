@@ -17,7 +17,7 @@ class Locks:
     held: dict[str, Holder] = field(default_factory=dict)
 
     def take(self, path: str) -> Holder | None:
-        """Return a holder, or None where another has it."""
+        """Lock a file and return the holder; None if another holder has it."""
         if path in self.held:
             return None
         self.held[path] = holder = Holder(path)

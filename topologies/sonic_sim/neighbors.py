@@ -35,7 +35,9 @@ def neighbors(device: Device, net: Fabric) -> Iterator[LearnedNeighbor]:
     for own in net.addresses(device):
         subnet = network(f"{own.address}/{own.length}")
         far = net.far_end(device, own.interface)
-        if subnet.version != 4 or far is None or not net.link_up(device, own.interface):
+        if subnet.version != 4 or far is None:
+            continue
+        if not net.link_up(device, own.interface):
             continue
         host = net.hosts.get(far.node)
         if host is None:
@@ -77,10 +79,10 @@ class _Link:
 
 
 def hops_to(device: Device, net: Fabric, target: str, source: str = "") -> int | None:
-    """Return how many switches a packet passes on its way to an address, 0 for an own one.
+    """Return how many switches a packet passes on its way to the address ``target``, 0 for an own address.
 
-    ``source`` is by default the address of the port that it leaves by. None where no answer comes back: nobody has the
-    address, or an ACL drops the packet or its answer, which takes the same way.
+    Return None if no answer comes back: nobody has the address, or an ACL drops the packet or its answer, which takes
+    the same way. ``source`` is by default the address of the port that the packet leaves by.
     """
     links = _links_to(device, net, target)
     if links is None or _is_dropped(links, source or _source(device, net, links), target):
@@ -89,7 +91,7 @@ def hops_to(device: Device, net: Fabric, target: str, source: str = "") -> int |
 
 
 def _links_to(device: Device, net: Fabric, target: str) -> list[_Link] | None:
-    """Return the links to an address, none for an own one; None where nobody has it."""
+    """Return the links on the way to an address, which are none for an own address; None if nobody has it."""
     links: list[_Link] = []
     switch = device
     # A loop ends where the time to live would.
@@ -113,6 +115,7 @@ def _links_to(device: Device, net: Fabric, target: str) -> list[_Link] | None:
 
 
 def _link(net: Fabric, sender: Device, port: str) -> _Link:
+    """Return the link at a port of a switch."""
     far = net.far_end(sender, port)
     if far is None:
         return _Link(sender, port, None, "")
@@ -120,7 +123,7 @@ def _link(net: Fabric, sender: Device, port: str) -> _Link:
 
 
 def _source(device: Device, net: Fabric, links: list[_Link]) -> str:
-    """Return the address that Linux sends from: that of the first port, else that of the loopback."""
+    """Return the address that Linux sends from: that of the first link's port, else that of the loopback."""
     addresses = {own.interface: own.address for own in net.addresses(device) if ":" not in own.address}
     if links and links[0].port in addresses:
         return addresses[links[0].port]
@@ -142,7 +145,7 @@ def _is_dropped(links: list[_Link], source: str, target: str) -> bool:
 
 
 def _next_port(device: Device, net: Fabric, target: str) -> str:
-    """Return the port by which a packet leaves a switch, by the longest prefix; empty where it is dropped."""
+    """Return the port by which a packet leaves a switch, by the longest prefix; empty if no route leads further."""
     rib = ribs_of(net).get(device.name)
     if rib is None:
         return ""

@@ -112,7 +112,7 @@ class Network(Generic[AnySwitch]):
         self.version += 1
 
     def cable_list(self) -> list[SimCable]:
-        """Return each cable once, in a fixed order."""
+        """Return each cable once, sorted by its ends."""
         cables = set()
         for a, b in self.cables.items():
             # Each cable is kept by both of its ends.
@@ -142,11 +142,15 @@ class Network(Generic[AnySwitch]):
         return self.kept(device, "addresses", device.db.version, lambda: tuple(_addresses(device)))
 
     def far_end(self, device: Switch, port: str) -> End | None:
-        """Return the other end of the cable in a port."""
+        """Return the other end of the cable in a port; None if no cable is plugged."""
         return self.cables.get(End(device.name, port))
 
     def link_up(self, device: Switch, port: str) -> bool:
-        """Tell whether a port is operationally up: cable, both ends up, and alike in speed, FEC and negotiation."""
+        """Tell whether a port is operationally up.
+
+        It is if a cable is plugged and both ends are enabled and agree on speed, FEC and autonegotiation; a node's end
+        is up while the node is powered.
+        """
         far = self.far_end(device, port)
         if far is None:
             return False
@@ -162,7 +166,7 @@ class Network(Generic[AnySwitch]):
         return there is not None and compatible(here, there)
 
     def _enabled_port(self, device: Switch, name: str) -> Port | None:
-        """Return a port if nothing at its own switch keeps it down, else None."""
+        """Return a port unless something at its own switch keeps it down; else None."""
         port = self.ports(device).get(name)
         if port is None or not port.admin_up:
             return None
@@ -173,7 +177,7 @@ class Network(Generic[AnySwitch]):
 
 
 def compatible(a: Port, b: Port) -> bool:
-    """Tell whether two ports link."""
+    """Tell whether a link between two ports comes up."""
     # Optics may change the number of lanes, so only the whole speed has to agree.
     if a.autoneg != b.autoneg or a.speed_mbps != b.speed_mbps:
         return False
@@ -207,6 +211,7 @@ def _number(text: str, default: int) -> int:
 
 
 def _addresses(device: Switch) -> Iterable[Address]:
+    """Yield the addresses that the rows of a switch's interfaces state."""
     for table in ("INTERFACE", "LOOPBACK_INTERFACE", "VLAN_INTERFACE", "PORTCHANNEL_INTERFACE"):
         for key in device.db.table(table):
             interface, bar, prefix = key.partition("|")

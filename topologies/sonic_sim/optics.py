@@ -41,7 +41,7 @@ _DARK = "-inf"
 
 
 def transceiver_rows(device: Device, net: Fabric) -> Iterator[tuple[str, Hash]]:
-    """Yield the rows of the modules of a switch."""
+    """Yield the rows of the modules of a switch, with their keys."""
     ports = [port for port in net.ports(device) if port in device.spec.modules]
     for port, ports_of_cage in cages(device, ports).items():
         module = device.spec.modules[port]
@@ -52,6 +52,7 @@ def transceiver_rows(device: Device, net: Fabric) -> Iterator[tuple[str, Hash]]:
 
 
 def _info(module: SimModule) -> Hash:
+    """Return the row that describes a module."""
     connector = "MPO 1x12"
     if module.fixed:
         connector = "No separable connector"
@@ -97,9 +98,9 @@ def _readings(device: Device, net: Fabric, module: SimModule, ports: list[str]) 
     if module.copper:
         return {**row, "temperature": _NOT_AVAILABLE, "voltage": _NOT_AVAILABLE}
     lanes_of_port = max(1, module.lanes // len(ports))
-    for place, port in enumerate(ports):
+    for index, port in enumerate(ports):
         for lane in range(lanes_of_port):
-            number = place * lanes_of_port + lane + 1
+            number = index * lanes_of_port + lane + 1
             row |= _lane(device, net, End(device.name, port), lane, lanes_of_port, number)
     return row
 
@@ -128,7 +129,7 @@ def _sends(net: Fabric, end: End) -> bool:
 
 
 def _laser(net: Fabric, end: End, lane: int, lanes: int, at: float) -> tuple[float, float]:
-    """Return the power (dBm) and bias (mA) of a laser."""
+    """Return the power (dBm) and the bias (mA) of the laser of a lane at an end, at the Unix time ``at``."""
     power = _about(end, f"tx{lane}", 1.0, 0.5)
     bias = _about(end, f"bias{lane}", 62.0, 2.0)
     partner = net.cables.get(end)
@@ -141,6 +142,7 @@ def _laser(net: Fabric, end: End, lane: int, lanes: int, at: float) -> tuple[flo
 
 
 def _loss_db(net: Fabric, end: End, lane: int, lanes: int) -> float:
+    """Return the light, in dB, that a lane loses on its way to an end."""
     loss = _about(end, f"loss{lane}", 1.5, 0.5)
     dirt = fault_at(net, FaultKind.DIRTY_FIBER, end, 0)
     if dirt is not None and dirt.lane % lanes == lane:
@@ -149,7 +151,7 @@ def _loss_db(net: Fabric, end: End, lane: int, lanes: int) -> float:
 
 
 def _about(end: End, what: str, mean: float, spread: float) -> float:
-    """Return a value that is the module's own, within ``spread`` of ``mean``."""
+    """Return a value within ``spread`` of ``mean`` that differs from end to end, and is always the same for one."""
     share = zlib.crc32(f"{end.node}:{end.port} {what}".encode()) / 2**32
     return mean + spread * (2 * share - 1)
 

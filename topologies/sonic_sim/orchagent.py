@@ -144,7 +144,10 @@ class Orchagent:
         self.crashed = any(_kills(key, dict(row)) for key, row in self.seen.items())
 
     def start_again(self, db: ConfigDb, now: float) -> bool:
-        """Let systemd start the service where its time has come; return whether it did. At a limit it gives up."""
+        """Let systemd start the service again if it is due; return whether it did.
+
+        systemd gives up if it has started the service too often lately.
+        """
         if not self.crashed or now < self.ended_at + RESTART_S:
             return False
         self.restarts = [at for at in self.restarts if at > now - START_LIMIT_S]
@@ -156,7 +159,7 @@ class Orchagent:
         return True
 
     def follow(self, db: ConfigDb) -> bool:
-        """Take the rows that changed since the last call; return whether orchagent crashes by that."""
+        """Take the rows that changed since the last call; return whether orchagent crashes because of them."""
         old_rows = self.seen
         new_rows = followed_rows(db)
         if old_rows == new_rows:
@@ -184,20 +187,23 @@ class Orchagent:
                 self.held.pop(key, None)
 
     def object_of(self, key: str) -> Hash:
-        """Return the fields of an object as the ASIC has them; none where there is no such object."""
+        """Return the fields of an object as the ASIC has them; empty if there is no such object."""
         return dict(self.held.get(key, self.seen.get(key, ())))
 
     def bindings(self) -> dict[str, dict[str, str]]:
         """Return the objects of all groups and queues in the ASIC by table and port, then by number and field."""
-        stated = {place: self._ranges(rows) for place, rows in _by_place(self.seen).items()}
-        return {place: state for place, state in {**stated, **self.bound}.items() if state}
+        stated = {port_key: self._bindings_by_rows(rows) for port_key, rows in _by_port_key(self.seen).items()}
+        return {port_key: bindings for port_key, bindings in {**stated, **self.bound}.items() if bindings}
 
     def watch_of(self, port: str) -> dict[str, str]:
         """Return the queues of a port that the watchdog watches, with its action on each."""
         return self.watched.get(port, _watch(port, self.seen))
 
     def _take_object(self, key: str, old_rows: Rows, new_rows: Rows) -> None:
-        """Set an object by its changed row, or remove it with its row, which waits while others name it."""
+        """Set an object by its row, which has changed, or remove it if the row is gone.
+
+        An object that others still name stays, and waits to be removed.
+        """
         # A row that comes again while its object waits to be removed waits too.
         if key in self.waiting:
             return
@@ -211,12 +217,12 @@ class Orchagent:
                 self.held[key] = old
             return
         row = dict(new_rows[key])
-        new = self._hash(old, row) if key == ROW else _object_after(key.partition("|")[0], old, row)
+        new = self._hash_after(old, row) if key == ROW else _object_after(key.partition("|")[0], old, row)
         if new != row:
             self.held[key] = new
 
-    def _hash(self, asic: Hash, row: Hash) -> Hash:
-        """Return the ECMP hash of the ASIC once a row was set."""
+    def _hash_after(self, asic: Hash, row: Hash) -> Hash:
+        """Return the ECMP hash of the ASIC after a row was set; note what orchagent then believes it to be."""
         for name in _HASH_FIELDS:
             # A row that lacks a field is refused at that field; those before it are set already.
             if name not in row and name in self.hashed:
@@ -234,25 +240,25 @@ class Orchagent:
                 keys.add(key)
         if not keys:
             return
-        old_places = _by_place(old_rows)
-        new_places = _by_place(new_rows)
-        for place, keys_of_place in _placed(keys).items():
-            old_rows_of_place = old_places.get(place, {})
-            self._take_ranges(place, keys_of_place, old_rows_of_place, new_places.get(place, {}), new_rows)
+        old_by_port_key = _by_port_key(old_rows)
+        new_by_port_key = _by_port_key(new_rows)
+        for port_key, keys_of_port in _keys_by_port_key(keys).items():
+            old_rows_of_port = old_by_port_key.get(port_key, {})
+            self._take_ranges(port_key, keys_of_port, old_rows_of_port, new_by_port_key.get(port_key, {}), new_rows)
 
     def _take_ranges(
         self,
-        place: str,
+        port_key: str,
         keys: Iterable[str],
         old_rows: Mapping[str, Row],
         new_rows: Mapping[str, Row],
         all_rows: Rows,
     ) -> None:
-        """Take the rows ``keys`` of one table and port, ``place``; ``old_rows`` and ``new_rows`` are only of that."""
-        state = self.bound.pop(place, None)
-        if state is None:
-            state = self._ranges(old_rows)
-        removes_first = self.removes_first and place.startswith("BUFFER_")
+        """Take the rows ``keys`` of one table and port; ``old_rows`` and ``new_rows`` are only rows of ``port_key``."""
+        bindings = self.bound.pop(port_key, None)
+        if bindings is None:
+            bindings = self._bindings_by_rows(old_rows)
+        removes_first = self.removes_first and port_key.startswith("BUFFER_")
         for key in sorted(keys, key=lambda key: (removes_first and key in new_rows, key)):
             # A row that waits was taken only if orchagent had it before that.
             was_taken = self.pending.pop(key, key in old_rows)
@@ -260,25 +266,25 @@ class Orchagent:
             if key not in new_rows:
                 # A row that orchagent never took is deleted without a word to the ASIC.
                 if was_taken:
-                    state |= _bindings(key, old, None)
+                    bindings |= _bindings(key, old, None)
             elif _resolves(key, dict(new_rows[key]), all_rows):
-                state |= _bindings(key, old, dict(new_rows[key]))
+                bindings |= _bindings(key, old, dict(new_rows[key]))
             else:
                 self.pending[key] = was_taken
-        bound = {number: name for number, name in state.items() if name}
-        if bound != self._ranges(new_rows):
-            self.bound[place] = bound
+        bound = {number: name for number, name in bindings.items() if name}
+        if bound != self._bindings_by_rows(new_rows):
+            self.bound[port_key] = bound
 
-    def _ranges(self, rows: Mapping[str, Row]) -> dict[str, str]:
-        """Return the objects of each group or queue of a port by its rows, taken in the order of keys."""
-        state: dict[str, str] = {}
+    def _bindings_by_rows(self, rows: Mapping[str, Row]) -> dict[str, str]:
+        """Return the objects of a port's groups or queues by number and field, as its rows say; later keys win."""
+        bindings: dict[str, str] = {}
         for key in sorted(rows):
             if key not in self.pending:
-                state |= _bindings(key, {}, dict(rows[key]))
-        return {number: name for number, name in state.items() if name}
+                bindings |= _bindings(key, {}, dict(rows[key]))
+        return {number: name for number, name in bindings.items() if name}
 
     def _take_watchdog(self, port: str, old_rows: Rows, new_rows: Rows) -> None:
-        """Take the watchdog's row of a port if it changed; a change of the port's queues alone has no effect."""
+        """Take the watchdog's row of a port if it has changed; a change of the port's queues alone has no effect."""
         key = f"PFC_WD|{port}"
         actions = self.watched.pop(port, _watch(port, old_rows))
         if key not in new_rows:
@@ -293,7 +299,7 @@ class Orchagent:
             self.watched[port] = actions
 
     def to_json(self) -> dict[str, Any]:
-        """Return the state beside the rows. It is not a copy: write it at once."""
+        """Return all of the state except the rows. It is not a copy: write it at once."""
         return {name: getattr(self, name) for name in self.__slots__ if name != "seen"}
 
 
@@ -303,7 +309,7 @@ def orchagent_from_json(value: Mapping[str, Any], db: ConfigDb) -> Orchagent:
 
 
 def _object_after(table: str, old: Hash, row: Hash) -> Hash:
-    """Return the fields of an object once a row was set: the ``old`` ones if orchagent refuses the row."""
+    """Return the fields of an object after its row was set; the ``old`` ones if orchagent refuses the row."""
     has_unknown_field = not row.keys() <= _KNOWN_FIELDS.get(table, row.keys())
     if has_unknown_field or _is_refused(table, {**old, **row}):
         return old
@@ -367,7 +373,7 @@ def _numbers(key: str) -> Iterable[str]:
 
 
 def _is_named(key: str, rows: Rows) -> bool:
-    """Tell whether a row names an object."""
+    """Tell whether any of ``rows`` names the object of this key."""
     table, _, name = key.partition("|")
     for naming_table, field_name in _NAMED_BY.get(table, ()):
         for naming_key, row in rows.items():
@@ -376,32 +382,33 @@ def _is_named(key: str, rows: Rows) -> bool:
     return False
 
 
-def _place(key: str) -> str:
+def _port_key(key: str) -> str:
     """Return the table and port of a key, ``QUEUE|Ethernet0`` of ``QUEUE|Ethernet0|3-4``."""
     return "|".join(key.split("|")[:2])
 
 
-def _placed(keys: Iterable[str]) -> dict[str, list[str]]:
-    """Return keys of groups and queues by table and port, in the order of places."""
-    places: dict[str, list[str]] = {}
+def _keys_by_port_key(keys: Iterable[str]) -> dict[str, list[str]]:
+    """Return keys of groups and queues by table and port, all sorted."""
+    keys_of: dict[str, list[str]] = {}
     for key in sorted(keys):
-        places.setdefault(_place(key), []).append(key)
-    return places
+        keys_of.setdefault(_port_key(key), []).append(key)
+    return keys_of
 
 
-def _by_place(rows: Rows) -> dict[str, dict[str, Row]]:
+def _by_port_key(rows: Rows) -> dict[str, dict[str, Row]]:
     """Return the rows of groups and queues by table and port."""
-    places: dict[str, dict[str, Row]] = {}
+    rows_of: dict[str, dict[str, Row]] = {}
     for key, row in rows.items():
         if key.partition("|")[0] in _SPANNED:
-            places.setdefault(_place(key), {})[key] = row
-    return places
+            rows_of.setdefault(_port_key(key), {})[key] = row
+    return rows_of
 
 
 def _bindings(key: str, old: Hash, row: Hash | None) -> dict[str, str]:
-    """Return what the groups or queues of a row get by number and field, empty for nothing.
+    """Return the name of the object that each group or queue of a row gets, by number and field.
 
-    The row is set with ``row`` in place of ``old``, or removed (None).
+    An empty name takes the present object away. The row is set with ``row`` in place of ``old``, or removed if ``row``
+    is None.
     """
     names = _SPANNED[key.partition("|")[0]]
     if row is None:
@@ -437,7 +444,7 @@ def _is_watchable(row: Hash) -> bool:
 
 
 def _watch(port: str, rows: Rows) -> dict[str, str]:
-    """Return the queues of a port, with the action on each, that the watchdog watches after the row was set."""
+    """Return the queues of a port that the watchdog watches by these rows, with its action on each."""
     row = dict(rows.get(f"PFC_WD|{port}", ()))
     queues = dict(rows.get(f"PORT_QOS_MAP|{port}", ())).get("pfcwd_sw_enable", "")
     if not _is_watchable(row):
@@ -472,7 +479,7 @@ def crash_lines(hostname: str, now: float) -> str:
 
 
 def _crashes(changed: Iterable[str], rows: Rows) -> bool:
-    """Tell whether orchagent does not survive the changes that lead to ``rows``."""
+    """Tell whether orchagent crashes at the ``changed`` rows, which are in ``rows`` as they are now."""
     for key in changed:
         if key in rows:
             if _kills(key, dict(rows[key])):

@@ -56,24 +56,24 @@ class Cage:
                 lane += part.lanes
         return rows
 
-    def _child(self, part: "_ModePart", lane: int, place: int, total: int) -> dict[str, str]:
-        """Return the row of the port at ``place`` of ``total``, whose first lane is ``lane``."""
+    def _child(self, part: "_ModePart", lane: int, index: int, total: int) -> dict[str, str]:
+        """Return the row of a port in a breakout: number ``index`` of ``total``, with the first lane ``lane``."""
         row = {
-            "alias": self._alias(lane, place, total),
+            "alias": self._alias(lane, index, total),
             "lanes": ",".join(self.lanes[lane : lane + part.lanes]),
             "speed": str(part.mbps),
             "index": self.index,
-            "subport": "0" if total == 1 else str(place + 1),
+            "subport": "0" if total == 1 else str(index + 1),
         }
         if part.mbps // max(part.lanes, 1) >= _FEC_LANE_MBPS:
             row["fec"] = "rs"
         return row
 
-    def _alias(self, lane: int, place: int, total: int) -> str:
-        """Return the name on the panel of the port at ``place`` of ``total``, whose first lane is ``lane``."""
+    def _alias(self, lane: int, index: int, total: int) -> str:
+        """Return the name on the panel of a port in a breakout: number ``index`` of ``total``, first lane ``lane``."""
         # Mellanox numbers cages, and names their ports by letters.
         if re.fullmatch(r"etp\d+", self.alias):
-            letter = chr(ord("a") + place) if total > 1 else ""
+            letter = chr(ord("a") + index) if total > 1 else ""
             return f"{self.alias}{letter}"
         # Others number ports by their first lane.
         head = self.alias.rstrip("0123456789")
@@ -98,7 +98,7 @@ class _ModePart(NamedTuple):
 
 
 def _parts_of_mode(mode: str, cage_lanes: int) -> list[_ModePart]:
-    """Return the parts of a breakout mode, such as ``1x50G(2)+2x25G(2)``, without those that do not read like this."""
+    """Return the parts of a breakout mode such as ``1x50G(2)+2x25G(2)``; parts of another form are left out."""
     parts = []
     for match in map(_PART.fullmatch, mode.split("+")):
         if match is not None:
@@ -128,7 +128,7 @@ def cages(spec: SimDevice) -> dict[str, Cage]:
 
 
 def _cage(spec: SimDevice, parent: str, rows: Sequence[Mapping[str, Any]]) -> Cage:
-    """Return a parent port with the PORT rows that the factory configuration makes of it."""
+    """Return a parent port by the PORT rows that the factory configuration makes of it."""
     lanes: list[str] = []
     mbps = 0
     for row in rows:

@@ -28,7 +28,8 @@ def execute(device: Device, number: int, words: list[str]) -> Answer:
     command = _COMMANDS[name]
     # They take a key, then fields and values in pairs.
     lacks_value = name in ("HSET", "HMSET") and len(arguments) % 2 == 0
-    if lacks_value or not command.least <= len(arguments) <= _MOST.get(name, command.least):
+    is_count_allowed = command.least <= len(arguments) <= _MOST.get(name, command.least)
+    if lacks_value or not is_count_allowed:
         raise RedisError(f"ERR wrong number of arguments for '{words[0].lower()}' command")
     if command.kind and _type(device, number, arguments[:1]) not in (command.kind, "none"):
         raise RedisError("WRONGTYPE Operation against a key holding the wrong kind of value")
@@ -36,7 +37,7 @@ def execute(device: Device, number: int, words: list[str]) -> Answer:
 
 
 def rows_of(device: Device, number: int, pattern: str = "*") -> dict[str, Hash]:
-    """Return the hashes of a database by key, of databases that are computed only those that match."""
+    """Return the hashes of a database by key; of a computed database perhaps only those that a pattern matches."""
     return device.db.rows if number == CONFIG else rows_of_database(device, number, pattern)
 
 
@@ -45,7 +46,7 @@ def _row(device: Device, number: int, key: str) -> Hash:
 
 
 def _strings(device: Device, number: int) -> dict[str, str]:
-    """Return the plain values of a database, with CONFIG_DB_INITIALIZED in CONFIG_DB."""
+    """Return the plain values of a database by key; CONFIG_DB has CONFIG_DB_INITIALIZED once it is filled."""
     filled = {INITIALIZED: "1"} if number == CONFIG and device.initialized else {}
     return filled | device.plain.get(number, {})
 
@@ -80,7 +81,10 @@ _OUT_OF_RANGE = "ERR value is not an integer or out of range"
 
 
 def _integer(text: str, refusal: str = _OUT_OF_RANGE) -> int:
-    """Read a number as Redis does: 64 bits, no sign but minus, no space. Raises RedisError."""
+    """Return a number that is written as Redis reads it: 64 bits, without a plus sign and spaces.
+
+    Raises RedisError with the text ``refusal`` for another text.
+    """
     if not re.fullmatch("0|-?[1-9][0-9]*", text) or not _fits(int(text)):
         raise RedisError(refusal)
     return int(text)
@@ -116,6 +120,7 @@ def _flush(device: Device, number: int, arguments: list[str]) -> Answer:
 
 
 def _rename(device: Device, number: int, arguments: list[str]) -> Answer:
+    """Give a key another name, which may be in use. Raises RedisError if there is no such key."""
     old, new = arguments
     kind = _type(device, number, [old])
     row = dict(_row(device, number, old))
@@ -164,6 +169,7 @@ def _as_expression(part: re.Match[str]) -> str:
 
 
 def _keys(device: Device, number: int, arguments: list[str]) -> list[str]:
+    """Return the keys that a pattern of Redis matches."""
     pattern = arguments[0]
     # Databases are computed for simple patterns, so what comes after an escape is left to the expression.
     simple_pattern = pattern.partition("\\")[0] + "*"
@@ -173,6 +179,7 @@ def _keys(device: Device, number: int, arguments: list[str]) -> list[str]:
 
 
 def _hset(device: Device, number: int, arguments: list[str]) -> int:
+    """Set fields of a hash, given after its key in pairs; return how many are new."""
     fields = dict(zip(arguments[1::2], arguments[2::2], strict=True))
     if number == CONFIG:
         return device.db.set_fields(arguments[0], fields)
@@ -195,7 +202,7 @@ def _hdel(device: Device, number: int, arguments: list[str]) -> Answer:
 
 
 def _del(device: Device, number: int, arguments: list[str]) -> int:
-    """Delete keys; return how many there were."""
+    """Delete keys; return how many of them there were."""
     deleted = 0
     for key in arguments:
         if key in _strings(device, number):

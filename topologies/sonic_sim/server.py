@@ -156,9 +156,11 @@ class DeviceListener:
         elif effect is Effect.TIMER:
             self.plan_timer()
         elif effect is Effect.OFFLINE:
+            # `open` closes the listener, and does not listen again while the switch is unreachable.
             self._opening = asyncio.get_running_loop().create_task(self.open())
 
     async def _session(self, process: "asyncssh.SSHServerProcess[str]") -> None:
+        """Serve a session: the command that it names, or a shell."""
         shell = Shell(self.device, USER)
         shell.tasks = self.tasks
         shell.when_done = lambda: self.changed(self.device)
@@ -192,7 +194,7 @@ class DeviceListener:
             process.exit(status)
 
     async def _interactive(self, shell: Shell, process: "asyncssh.SSHServerProcess[str]", streams: Streams) -> int:
-        """Serve an engineer at a prompt."""
+        """Serve an engineer at a prompt until the session ends; return the shell's exit status."""
         if shell.terminal:
             streams.out(f"Linux {self.device.hostname} 6.1.0-29-2-amd64 #1 SMP x86_64\n\n")
         while True:

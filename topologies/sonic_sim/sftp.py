@@ -42,7 +42,7 @@ class DeviceSftp(asyncssh.SFTPServer):
         return self._path(path).encode()
 
     def open(self, path: bytes, pflags: int, attrs: asyncssh.SFTPAttrs) -> _Open:
-        """Open or make a file."""
+        """Open or make a file, as the flags of the request say."""
         name = self._path(path)
         try:
             return self._open_or_make(name, pflags, attrs)
@@ -50,7 +50,7 @@ class DeviceSftp(asyncssh.SFTPServer):
             raise _refusal(error) from error
 
     def _open_or_make(self, name: str, pflags: int, attrs: asyncssh.SFTPAttrs) -> _Open:
-        """Open or make a file. Raises OSError."""
+        """Open or make a file, as the flags of the request say. Raises OSError, SFTPFailure if it must not exist."""
         exists = self._files.exists(name)
         if pflags & asyncssh.FXF_EXCL and exists:
             raise asyncssh.SFTPFailure(f"{name} exists")

@@ -149,7 +149,10 @@ class Simulation:
                 self.keeper.save_device(device)
 
     def _plug_new(self, cables: Sequence[SimCable]) -> list[list[str]]:
-        """Plug the cables that are not plugged and whose ports are free; return the ends of those with a taken port."""
+        """Plug the cables that are not plugged yet and whose ports are free.
+
+        Return the ends of the cables that are not plugged because a port is taken.
+        """
         unplugged = []
         for cable in cables:
             a = end_of(cable.a)
@@ -175,6 +178,7 @@ class Simulation:
                 )
 
     def _new_device(self, spec: SimDevice, state: SimState | None = None) -> Device:
+        """Return a new switch, which is in the fabric: as the factory leaves it, or in a recorded ``state``."""
         device = Device(spec, self.clock)
         device.install()
         if state is not None:
@@ -216,7 +220,7 @@ class Simulation:
         raise SimulatorError("no TCP port is free on all loopback addresses of the fabric")
 
     async def _listen(self, devices: list[Device]) -> None:
-        """Make the listeners of switches and open them, some at a time."""
+        """Make the listeners of switches and open them, ``_LISTENS_AT_ONCE`` at a time."""
         client_key = self._key(self.paths.client_key)
         for start in range(0, len(devices), _LISTENS_AT_ONCE):
             batch = []
@@ -247,6 +251,7 @@ class Simulation:
         self.flows.start()
 
     def _changed(self, device: Device) -> None:
+        """Save a switch after a command, and record what it changed."""
         self.keeper.save_device(device)
         self.watch.look(device)
         self.flows.model.flaps.follow(device)
@@ -266,12 +271,12 @@ class Simulation:
         """Add the host keys of new switches and nodes; a key that changed is for `railweave trust` to find."""
         path = self.paths.known_hosts
         text = path.read_text(encoding="utf-8") if path.exists() else ""
-        places = {line.split(maxsplit=1)[0] for line in text.splitlines() if line.strip()}
+        known_places = {line.split(maxsplit=1)[0] for line in text.splitlines() if line.strip()}
         host_keys = {name: listener.key for name, listener in self.listeners.items()}
         host_keys |= {name: node.listener.key for name, node in self.cluster.nodes.items()}
         for name, host_key in host_keys.items():
             place = f"[{self.addresses[name]}]:{self.port}"
-            if place not in places:
+            if place not in known_places:
                 # The third word is a comment.
                 algorithm, key = host_key.export_public_key().decode().split()[:2]
                 text += f"{place} {algorithm} {key}\n"
@@ -378,7 +383,7 @@ class Simulation:
         return count
 
     def pass_time(self, seconds: float) -> None:
-        """Let time pass on all switches; timers that run out strike. Raises SimulatorError where it would go back."""
+        """Let time pass on all switches; timers that run out strike. Raises SimulatorError if time would go back."""
         try:
             self.clock.advance(seconds)
         except ValueError as error:
@@ -394,10 +399,10 @@ class Simulation:
         self.save_fabric()
 
     def rewire(self, out: Sequence[SimCable], moved: Sequence[SimCable], new: Sequence[SimCable]) -> dict[str, int]:
-        """Take cables out, move others to the ends given, and plug those of ``new`` whose ports are free then.
+        """Take the cables ``out``, move others to their ends in ``moved``, and plug those of ``new`` with free ports.
 
-        Returns how many were ``moved``, those taken out included, and how many were ``added``; a cable that is in place
-        already counts as neither. Raises SimulatorError for ends that do not exist, with no cable moved.
+        Returns how many cables were ``moved`` or taken out, and how many were ``added``; a cable that is in place
+        already counts as neither. Raises SimulatorError, with no cable moved, for ends that do not exist.
         """
         for cable in moved:
             self._check_end(cable.a)
@@ -433,6 +438,7 @@ class Simulation:
             self._check_port(device, end.port)
 
     def _check_port(self, device: Device, port: str) -> None:
+        """Raise SimulatorError for a port that a switch does not have."""
         ports = self.network.ports(device)
         if port not in ports:
             raise SimulatorError(f"{device.name} has no port {port}; it has {', '.join(ports)}")
@@ -442,13 +448,17 @@ class Simulation:
         numbers = set()
         for end in self.network.cables:
             # The ports of a NIC are named by its number.
-            if end.node == name and (digits := re.search(r"\d+", end.port)):
+            digits = re.search(r"\d+", end.port)
+            if end.node == name and digits:
                 numbers.add(int(digits[0]))
         if number not in numbers:
             raise SimulatorError(f"{name} has no NIC {number}; it has {', '.join(map(str, sorted(numbers)))}")
 
     async def power(self, names: Sequence[str], *, powered: bool) -> None:
-        """Switch GPU nodes on or off; the links of one that is off are down. Raises SimulatorError, with none done."""
+        """Switch GPU nodes on or off; the links of one that is off are down.
+
+        Raises SimulatorError, with none switched, if a node does not exist.
+        """
         unknown = [name for name in names if name not in self.network.hosts]
         if unknown:
             raise SimulatorError(f"no GPU node {', '.join(unknown)}; there are: {', '.join(self.network.hosts)}")
@@ -467,7 +477,7 @@ class Simulation:
         }
 
     def status(self) -> dict[str, Any]:
-        """Return the devices with their addresses and faults."""
+        """Return the switches and nodes with their addresses and faults, and the cables."""
         devices = {
             name: {
                 "address": self.addresses[name],
@@ -511,7 +521,7 @@ def _arm(faults: Faults, kind: str, details: Mapping[str, Any]) -> None:
 
 
 def _another_mac(mac: str) -> str:
-    """Return another address with the same first octet, which says that it is locally administered."""
+    """Return a random MAC address with the same first octet, which says that it is locally administered."""
     return ":".join((mac.split(":", 1)[0], *(f"{byte:02x}" for byte in secrets.token_bytes(5))))
 
 
@@ -539,7 +549,7 @@ def remove_state(folder: Path) -> None:
 
 
 def _raise_file_limit() -> None:
-    """Allow as many sockets as the system permits: a listener a switch and some sessions."""
+    """Allow as many open files as the system permits: each switch has a listener and some sessions."""
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     limit = 65536
     if hard != resource.RLIM_INFINITY:

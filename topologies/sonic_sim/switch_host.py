@@ -126,7 +126,11 @@ class SimulatedHost(SwitchHost):
         self.device.react()
 
     def run(self, words: Sequence[str], timeout_s: float, stdin: str = "") -> Done:
-        """Run a command as root, with the faults of the switch: a session that drops does not end the program."""
+        """Run a command as root, with the faults of the switch, and return what it printed and its exit status.
+
+        A fault that drops the session does not end the program. Raises CommandError if there is no such command, or it
+        does not end.
+        """
         device = self.device
         line = " ".join(words)
         command = find_command(words[0], device)
@@ -157,7 +161,10 @@ class SimulatedHost(SwitchHost):
     def rejected_by_models(
         self, after: Mapping[str, Any], before: Mapping[str, Any] | None, timeout_s: float
     ) -> list[Sequence[str]] | None:
-        """Check by the simulator's models, with the check that its own ``config reload`` makes."""
+        """Return the rows that the simulator's models reject, by the check that its own ``config reload`` makes.
+
+        With ``before``, only those that were not rejected there.
+        """
         if before is None:
             return [*rejected(after, ReloadRule())]
         return [*newly_rejected(after, before, ReloadRule())]
@@ -203,7 +210,10 @@ class SimulatedHost(SwitchHost):
         return process.get("number") in self.device.processes
 
     def processes(self, names: Sequence[str]) -> Mapping[str, str]:
-        """Return orchagent and FRR's daemons, which the simulator has, by the moment of their start."""
+        """Return the moments at which these processes started, of those that the simulator has and that run.
+
+        It has orchagent, zebra and bgpd.
+        """
         times = self.device.times
         running = {}
         if not self.device.orchagent.crashed:
@@ -249,7 +259,7 @@ def take_over_transactions(device: Device, state: SimState) -> None:
 
 
 def look(device: Device) -> float | None:
-    """Let the guard of a switch look; return the seconds until its next look, None where it has ended."""
+    """Let the guard of a switch look; return the seconds until its next look, None if it has ended or there is none."""
     if device.guard is None:
         return None
     pause_s = device.guard.poll()

@@ -76,7 +76,7 @@ def counted(device: Device, net: Fabric) -> dict[str, Counted]:
 
 
 def pass_seconds(device: Device, seconds: float) -> None:
-    """Count the traffic of the ports of a switch for so many seconds, once routes have converged."""
+    """Count the traffic of a switch's ports for further ``seconds``, once routes have converged."""
     net = device.network
     if device in _meters:
         routes.pass_seconds(net, seconds)
@@ -95,12 +95,12 @@ def used_ports(net: Fabric) -> Used:
     traffic = _traffic.get(net)
     # Changed routes are another mapping.
     if traffic is None or traffic.ribs is not ribs:
-        traffic = _Traffic(ribs, _follow(net, ribs))
+        traffic = _Traffic(ribs, _ports_with_traffic(net, ribs))
         _traffic[net] = traffic
     return traffic.ports
 
 
-def _follow(net: Fabric, ribs: dict[str, Rib]) -> Used:
+def _ports_with_traffic(net: Fabric, ribs: dict[str, Rib]) -> Used:
     """Return the ports that carry the traffic of every switch with hosts to all others."""
     prefix_of: dict[str, str] = {}
     for name, rib in ribs.items():
@@ -132,7 +132,7 @@ class _Hops:
 
 
 def _hops_towards(prefix: str, starts: Iterable[str], paths: Mapping[str, Mapping[str, _Hops]]) -> set[_Hops]:
-    """Return the hops that traffic to a prefix takes from the switches where it starts."""
+    """Return the hops that traffic to a prefix takes from the switches ``starts``."""
     hops_taken: set[_Hops] = set()
     reached = set(starts)
     to_visit = list(reached)
@@ -147,7 +147,7 @@ def _hops_towards(prefix: str, starts: Iterable[str], paths: Mapping[str, Mappin
 
 
 def _paths(net: Fabric, rib: Rib, prefixes: frozenset[str], ribs: dict[str, Rib]) -> dict[str, _Hops]:
-    """Return the paths of a switch to prefixes."""
+    """Return the paths of a switch to each of ``prefixes`` that it has a route to."""
     hops_of: dict[tuple[EqualPath, ...], _Hops] = {}
     hops_by_prefix = {}
     for prefix, paths in equal_paths(rib, prefixes).items():
@@ -159,7 +159,7 @@ def _paths(net: Fabric, rib: Rib, prefixes: frozenset[str], ribs: dict[str, Rib]
 
 
 def _hops(net: Fabric, rib: Rib, paths: Iterable[EqualPath], ribs: dict[str, Rib]) -> _Hops:
-    """Return the ports at both ends of equal paths, and the switches that they lead to; only those that run BGP."""
+    """Return the ports at both ends of equal paths, and the next switches, of those that run BGP."""
     ends: list[tuple[str, str]] = []
     remotes: set[str] = set()
     for path in paths:
@@ -174,7 +174,7 @@ def _hops(net: Fabric, rib: Rib, paths: Iterable[EqualPath], ribs: dict[str, Rib
 
 
 def _host_network(rib: Rib) -> str:
-    """Return the first network of hosts that a switch announces itself, which stands for all of them."""
+    """Return the first network of hosts that a switch announces itself, which stands for all; empty for none."""
     for prefix, best in rib.best.items():
         if best.is_own and network(prefix).num_addresses > 1:
             return prefix
@@ -182,6 +182,7 @@ def _host_network(rib: Rib) -> str:
 
 
 def _host_ports(net: Fabric, name: str) -> set[str]:
+    """Return the ports of a switch with cables to nodes that are switched on."""
     device = net.devices[name]
     ports = set()
     for port in net.ports(device):

@@ -57,10 +57,10 @@ class Watch:
         return [cable for cable, up in self._carrying.items() if up]
 
     def look(self, device: Device) -> None:
-        """Record the changes at a switch since the last look."""
+        """Record the changes at a switch since it was looked at last."""
         if not self.active:
             return
-        look = _LastLook(
+        present = _LastLook(
             rows=device.db.version,
             frr=device.frr.version,
             faults=device.faults.version,
@@ -68,12 +68,12 @@ class Watch:
             busy_s=device.busy_s,
         )
         last = self._last_looks.get(device.name)
-        if look == last and device.name not in self._waiting:
+        if present == last and device.name not in self._waiting:
             return
-        self._last_looks[device.name] = look
+        self._last_looks[device.name] = present
         self._waiting.discard(device.name)
         changed = self._changed_cables(device)
-        was_busy = last is None or last.busy_s != look.busy_s
+        was_busy = last is None or last.busy_s != present.busy_s
         if was_busy or any(changed.values()):
             moment = {"at": time.monotonic(), "device": device.name, "busy_s": round(device.busy_s, 3)}
             self.moments.append({**moment, **changed})
@@ -110,6 +110,7 @@ class Watch:
         return carrying
 
     def _look_again(self, device: Device) -> None:
+        """Let a switch be looked at again soon, once however often this is called until then."""
         if device.name not in self._waiting:
             self._waiting.add(device.name)
             asyncio.get_running_loop().call_later(_AGAIN_S, self.look, device)
