@@ -48,9 +48,9 @@ def check_host_key(
     return keys, make_transport
 
 
+# The class is defined in a function so that paramiko is imported late.
 @functools.cache
 def _transport_class() -> Any:
-    """Return the class of our transports. It is defined here so that paramiko is imported late."""
     import paramiko
 
     ciphers: tuple[str, ...] = vars(paramiko.Transport)["_preferred_ciphers"]
@@ -69,10 +69,9 @@ def _transport_class() -> Any:
 
         @property
         def preferred_keys(self) -> tuple[str, ...]:
-            """Return the host key algorithms; certificates first where only an authority is known."""
+            """Return the host key algorithms: certificates first if only an authority is known, otherwise last."""
             algorithms = super().preferred_keys
             prefers_certificates = bool(self.known_keys.authorities) and not self.known_keys.keys
-            # False sorts first; algorithms of one kind keep their order.
             return tuple(sorted(algorithms, key=lambda name: name.endswith(_CERTIFICATE) is not prefers_certificates))
 
         def _verify_key(self, host_key: bytes, sig: bytes) -> None:
