@@ -46,7 +46,7 @@ def acceptance_section(
         caption = "Bandwidth by round, as a share of what the NIC ports of a test carry"
         parts.append(Drawing(caption, round_strips(rounds)))
     parts += [_heat(fabric, plan, loads), *_uncovered(plan, loads), *_not_run(judged)]
-    parts.append(clipped("Limits", LIMIT_COLUMNS, [*limit_rows(plan)], frozenset({2, 3, 4, 5})))
+    parts.append(clipped("Limits", LIMIT_COLUMNS, [*limit_rows(plan)], numeric=frozenset({2, 3, 4, 5})))
     return MarkedSection(Section("acceptance", "Acceptance", tuple(parts)), _marks(fabric, judged))
 
 
@@ -81,7 +81,7 @@ def _kinds(judged: AcceptanceVerdict) -> Grid:
     for kind, passed, failed, not_run in by_kind(judged):
         failed_tone = Tone.BAD if failed else Tone.DIM
         rows.append((kind, f"{passed:,}", Words(f"{failed:,}", failed_tone), Words(f"{not_run:,}", Tone.DIM)))
-    return Grid("Tests by kind", ("kind", "passed", "failed", "not run"), tuple(rows), frozenset({1, 2, 3}))
+    return Grid("Tests by kind", ("kind", "passed", "failed", "not run"), tuple(rows), numeric=frozenset({1, 2, 3}))
 
 
 def _rules(judged: AcceptanceVerdict) -> Grid:
@@ -89,7 +89,7 @@ def _rules(judged: AcceptanceVerdict) -> Grid:
     rows = tuple(
         (status.code, f"{codes.count(status.code):,}", status.state.value, status.reason) for status in judged.rules
     )
-    return Grid("Rules", ("rule", "findings", "state", "reason"), rows, frozenset({1}))
+    return Grid("Rules", ("rule", "findings", "state", "reason"), rows, numeric=frozenset({1}))
 
 
 def _matrices(judged: AcceptanceVerdict) -> Iterator[Drawing]:
@@ -130,7 +130,7 @@ def _pair(test: PlannedTest, receiver: str, outcome: MeasuredTest) -> PairValue:
         if grade == "good" and measure.warned:
             grade = "warning"
     words = f"{test.sender.node} to {receiver}, NIC {test.sender.nic}, {test.kind} ({test.id}): {value}"
-    return PairValue(test.sender.node, receiver, _share(measure), grade, words)
+    return PairValue(sender=test.sender.node, receiver=receiver, share=_share(measure), grade=grade, words=words)
 
 
 def _share(measure: Measure | None) -> float | None:
@@ -213,7 +213,7 @@ def _not_run(judged: AcceptanceVerdict) -> Iterator[Grid]:
         rows.append((kind, linked(node), f"{len(tests):,}", first_few(tests, 3), reason))
     if rows:
         columns = ("kind", "sender", "tests", "names", "reason")
-        yield clipped("Tests that did not run or were not judged", columns, rows, frozenset({2}))
+        yield clipped("Tests that did not run or were not judged", columns, rows, numeric=frozenset({2}))
 
 
 def _marks(fabric: Fabric, judged: AcceptanceVerdict) -> Marks:

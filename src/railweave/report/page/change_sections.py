@@ -66,7 +66,7 @@ def _checks_by_kind(checks: Sequence[VerifiedCheck]) -> Grid:
         if failed:
             tone = Tone.BAD
         rows.append((kind, f"{counts[kind, True]:,}", Words(f"{failed:,}", tone)))
-    return Grid("Checks by kind", ("check", "passed", "failed"), tuple(rows), frozenset({1, 2}))
+    return Grid("Checks by kind", ("check", "passed", "failed"), tuple(rows), numeric=frozenset({1, 2}))
 
 
 def _failed_marks(fabric: Fabric, failed: Iterable[VerifiedCheck]) -> Marks:
@@ -171,7 +171,7 @@ def _outcomes(rollout: Rollout) -> Grid:
         # A device has no outcome if the journal ends while it is being changed.
         outcome = outcome_text(record.outcome) or IN_DOUBT
         rows.append((str(record.wave or ""), linked(name), outcome, record.step, record.error))
-    return clipped("Devices", ("wave", "device", "outcome", "last step", "error"), rows, frozenset({0}))
+    return clipped("Devices", ("wave", "device", "outcome", "last step", "error"), rows, numeric=frozenset({0}))
 
 
 def _journal(rollout: Rollout) -> Grid:

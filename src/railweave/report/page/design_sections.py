@@ -184,8 +184,9 @@ def failures_section(classes: tuple[FailureClass, ...], lossless: Sequence[str])
     )
     sentence = lossless_text(lossless)
     about_lossless = Words(f"{sentence[0].upper()}{sentence[1:]}.", Tone.DIM)
-    numbers = frozenset(range(1, len(COST_COLUMNS)))
-    grid = Grid("Every single failure, by classes of symmetry", COST_COLUMNS, tuple(rows), numbers)
+    # All columns but that of the example.
+    numeric = frozenset(range(1, len(COST_COLUMNS)))
+    grid = Grid("Every single failure, by classes of symmetry", COST_COLUMNS, tuple(rows), numeric)
     return Section("failures", "What failures cost", (grid, Sentences((about, about_lossless))))
 
 
@@ -217,7 +218,7 @@ def _parts_grid(bill: Bill) -> Grid:
     if hidden > 0:
         more = f"and {counted(hidden, 'part')} more: `{command_line('bom')}` shows them"
     columns = (*count_columns, "part", "length", "used for", "description")
-    return Grid("Parts", columns, tuple(rows), frozenset(range(len(count_columns))), more)
+    return Grid("Parts", columns, tuple(rows), numeric=frozenset(range(len(count_columns))), more=more)
 
 
 def _bill_sentences(bill: Bill) -> Iterator[Words]:
@@ -239,7 +240,8 @@ def racks_section(fabric: Fabric, racks: RackLayout) -> Section:
     rows = tuple(described(fabric, racks))
     columns = ("rack", "row", "devices from the top", "free units")
     link = Words("See them from the front", opens=RACKS)
-    return Section("rack-list", "Racks", (Sentences((link,)), Grid("Rack positions", columns, rows, frozenset({3}))))
+    grid = Grid("Rack positions", columns, rows, numeric=frozenset({3}))
+    return Section("rack-list", "Racks", (Sentences((link,)), grid))
 
 
 def management_section(planned: Management) -> Section:
@@ -287,5 +289,5 @@ def _checks_summary(diagnostics: Iterable[Diagnostic]) -> Words:
         counted(counts[severity], severity.value) for severity in (Severity.ERROR, Severity.WARNING) if counts[severity]
     ]
     if not problems:
-        return Words("no error, no warning", Tone.GOOD, "checks")
-    return Words(", ".join(problems), Tone.WARNING, "checks")
+        return Words("no error, no warning", Tone.GOOD, opens="checks")
+    return Words(", ".join(problems), Tone.WARNING, opens="checks")

@@ -71,7 +71,7 @@ def _impact(plan: Plan) -> Grid:
         methods = ", ".join(method.value for method in role.methods)
         rows.append((role.role, compact(role.devices), f"{role.changes:,}", Words(role.words, tone), methods))
     columns = ("role", "devices", "changes", "worst-case impact", "methods")
-    return Grid("What is disturbed", columns, tuple(rows), frozenset({2}))
+    return Grid("What is disturbed", columns, tuple(rows), numeric=frozenset({2}))
 
 
 def _disruption_tone(disruption: Disruption) -> Tone:
@@ -136,7 +136,7 @@ def _waves(fabric: Fabric, plan: Plan) -> Grid:
         "paths left",
         "rails out",
     )
-    return clipped("Waves, and what is left of the fabric in each", columns, rows, frozenset({0, 2, 5, 6, 7}))
+    return clipped("Waves, and what is left of the fabric in each", columns, rows, numeric=frozenset({0, 2, 5, 6, 7}))
 
 
 def _wave_row(fabric: Fabric, plan: Plan, number: int, wave: Sequence[str]) -> tuple[Cell, ...]:
