@@ -191,17 +191,12 @@ def _lefts(scene: Scene, sizes: _Sizes) -> tuple[dict[str, float], float]:
     rows: defaultdict[tuple[int | None, int], list[DeviceBlock]] = defaultdict(list)
     for block in scene.blocks:
         rows[block.column, block.band].append(block)
-    # A column is as wide as its widest row or its title, and blocks across all columns are centered above them.
     row_widths = {column_and_band: _row_width(row, sizes) for column_and_band, row in rows.items()}
-    column_widths = [_title_width(title) for title in scene.columns]
-    across_width = 0.0
-    for (column, _), width in row_widths.items():
-        if column is None:
-            across_width = max(across_width, width)
-        else:
-            column_widths[column] = max(column_widths[column], width)
+    column_widths = _column_widths(scene, row_widths)
     columns_width = sum(column_widths) + COLUMN_GAP * max(0, len(column_widths) - 1)
-    inner_width = max(columns_width, across_width)
+    # Blocks across all columns are centered above these, and may be wider.
+    widths_across = [width for (column, _), width in row_widths.items() if column is None]
+    inner_width = max([columns_width, *widths_across])
 
     inner_left = MARGIN + BAND_LABEL + _FRAME
     lefts: dict[str, float] = {}
@@ -217,6 +212,15 @@ def _lefts(scene: Scene, sizes: _Sizes) -> tuple[dict[str, float], float]:
             lefts[block.key] = left
             left += sizes[block.key].width + BLOCK_GAP
     return lefts, inner_left + inner_width + _FRAME + MARGIN
+
+
+def _column_widths(scene: Scene, row_widths: Mapping[tuple[int | None, int], float]) -> list[float]:
+    """Return the width of each column, that of its widest row or of its title; rows are keyed by column and band."""
+    widths = [_title_width(title) for title in scene.columns]
+    for (column, _), width in row_widths.items():
+        if column is not None:
+            widths[column] = max(widths[column], width)
+    return widths
 
 
 def _row_width(blocks: Sequence[DeviceBlock], sizes: _Sizes) -> float:

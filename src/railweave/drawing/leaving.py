@@ -79,7 +79,7 @@ def _block(scene: Scene, name: str, title: str, neighbors: _Neighbors) -> Device
         level=band_blocks[0].level,
         band=band,
         column=column,
-        units=(Unit(title, "", (name,)),),
+        units=(Unit(name=title, opens="", devices=(name,)),),
         opens="",
     )
 

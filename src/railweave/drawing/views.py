@@ -159,7 +159,8 @@ class _Views:
         """
         first = devices[0]
         units = tuple(
-            Unit(short(self.fabric, device.name), f"device-{device.name}", (device.name,)) for device in devices
+            Unit(name=short(self.fabric, device.name), opens=f"device-{device.name}", devices=(device.name,))
+            for device in devices
         )
         subtitle = _models(devices)
         if len(devices) == 1:
@@ -185,7 +186,7 @@ class _Views:
         for number, part_devices in in_band.items():
             if part_devices:
                 names = tuple(device.name for device in part_devices)
-                units.append(Unit(f"{column.kind} {number}", f"{column.kind}-{number}", names))
+                units.append(Unit(name=f"{column.kind} {number}", opens=f"{column.kind}-{number}", devices=names))
         return self._device_block(title, subtitle, index, tuple(units), "", devices)
 
     def _device_block(
