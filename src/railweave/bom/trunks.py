@@ -109,18 +109,20 @@ def _route(racks: RackLayout, assembly: Assembly) -> _Route | None:
 def _parts(trunks: Trunks, route: _Route, run: TrunkRun, connectors: int, links: int) -> Iterator[TrunkPart]:
     """Yield the trunks, patch cords and cassettes for the links of a route, which take ``connectors`` of the trunks."""
     where = route.where
+    trunk_plug = route.plug
+    polarity = "type B (TIA-568.3)"
+    if route.is_duplex:
+        trunk_plug = "MPO-12"
+        polarity = "duplex, A to B"
+    trunk = f"{route.fiber} trunk {trunks.connectors} × {trunk_plug}"
+    yield TrunkPart(trunk, "type B (TIA-568.3), panel to panel", run.length_m, quantity=run.trunks, where=where)
+    # A cord at each end of every link.
     cord = f"{route.fiber} patch cord {route.plug} to {route.plug}"
-    if not route.is_duplex:
-        trunk = f"{route.fiber} trunk {trunks.connectors} × {route.plug}"
-        yield TrunkPart(trunk, "type B (TIA-568.3), panel to panel", run.length_m, run.trunks, where)
-        yield TrunkPart(cord, "type B (TIA-568.3)", trunks.cord_m, 2 * links, where)
-        return
-    trunk = f"{route.fiber} trunk {trunks.connectors} × MPO-12"
-    yield TrunkPart(trunk, "type B (TIA-568.3), panel to panel", run.length_m, run.trunks, where)
-    # A cord at each end of every link, and a cassette at each end of every connector.
-    yield TrunkPart(cord, "duplex, A to B", trunks.cord_m, 2 * links, where)
-    cassette = f"cassette MPO-12 to {PAIRS_OF_A_CONNECTOR} × {route.plug}"
-    yield TrunkPart(cassette, "one at each end", None, 2 * connectors, where)
+    yield TrunkPart(cord, polarity, trunks.cord_m, quantity=2 * links, where=where)
+    # Duplex links share a connector of the trunk by a cassette at each end of it.
+    if route.is_duplex:
+        cassette = f"cassette MPO-12 to {PAIRS_OF_A_CONNECTOR} × {route.plug}"
+        yield TrunkPart(cassette, "one at each end", length_m=None, quantity=2 * connectors, where=where)
 
 
 def _summed(parts: Iterable[TrunkPart]) -> list[TrunkPart]:

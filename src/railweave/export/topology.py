@@ -150,7 +150,7 @@ class _FabricTree:
                 name = in_service[0]
                 kind = TIER_NAMES[0]
             nodes = tuple(host.name for host in stripe_hosts)
-            groups.append(TopologyGroup(name, 0, kind, in_service, nodes))
+            groups.append(TopologyGroup(name, tier=0, kind=kind, switches=in_service, nodes=nodes))
         return groups
 
     def _cut_off(self, host: Host) -> str:
@@ -205,7 +205,7 @@ class _FabricTree:
                 name = f"{fabric.name}-pod-{pod}"
                 kind = "pod"
             switches = self._switches_at(tier, pod)
-            joined.append(TopologyGroup(name, tier, kind, switches, groups=tuple(below)))
+            joined.append(TopologyGroup(name, tier=tier, kind=kind, switches=switches, groups=tuple(below)))
         return joined
 
     def _switches_at(self, tier: int, pod: int | None) -> tuple[str, ...]:

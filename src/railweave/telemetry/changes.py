@@ -52,7 +52,7 @@ def _interval_change(before: Fabric, after: Fabric) -> Iterator[AlertChange]:
     new_s = after.policies.telemetry.scrape_s
     if old_s != new_s:
         first = LimitChange("telemetry.scrape_s", str(old_s), str(new_s))
-        yield AlertChange("", "", "", changed=len(ALERTS), added=0, removed=0, first=first)
+        yield AlertChange(code="", alert="", metric="", changed=len(ALERTS), added=0, removed=0, first=first)
 
 
 def _samples(design: MonitoredFabric) -> frozenset[str]:

@@ -197,16 +197,15 @@ class Thresholds:
     @cached_property
     def _kinds_of(self) -> Mapping[str, Sequence[int]]:
         """Return the number of each port's kind by switch: ports of a kind have the same speed, FEC and lanes."""
-        numbers: dict[tuple[int, str, int], int] = {}
+        number_of_kind: dict[tuple[int, str, int], int] = {}
         kinds_of_panel: dict[int, list[int]] = {}
         kinds_of: dict[str, Sequence[int]] = {}
         for switch in self.fabric.switches:
             panel = switch.panel
             if id(panel) not in kinds_of_panel:
-                kinds_of_panel[id(panel)] = [
-                    numbers.setdefault((port.speed_gbps, port.fec, port.lanes.count(",")), len(numbers))
-                    for port in panel.ports
-                ]
+                kinds = [(port.speed_gbps, port.fec, port.lanes.count(",")) for port in panel.ports]
+                # A kind gets the next number when it occurs for the first time.
+                kinds_of_panel[id(panel)] = [number_of_kind.setdefault(kind, len(number_of_kind)) for kind in kinds]
             kinds_of[switch.name] = kinds_of_panel[id(panel)]
         return kinds_of
 
