@@ -95,18 +95,20 @@ PLAN_ALONE = DeployOptions()
 
 def check_consent(plan: Plan, consent: DeployOptions) -> tuple[Diagnostic, ...]:
     """Return an error for each reason why ``plan`` must not be carried out under ``consent``; empty if it may be."""
-    stops_before_first_wave = bool(plan.names(DeviceState.UNREACHABLE)) and not consent.skip_unreachable
-    if stops_before_first_wave:
+    if not _starts_waves(plan, consent):
         # Violations concern waves, and no wave would begin.
         plan = replace(plan, violations=())
     diagnostics = [*conflicts(plan)]
-    diagnostics += _renumbering_errors(plan, consent)
-    diagnostics += _two_sided_errors(plan, consent)
-    diagnostics += _reload_errors(plan, consent)
-    diagnostics += _removed_marking_errors(plan, consent)
+    if not consent.renumber:
+        diagnostics += _renumbering_errors(plan)
+        diagnostics += _two_sided_errors(plan)
+    if not consent.provision:
+        diagnostics += _reload_errors(plan)
     if not consent.may_drop_old_values:
+        diagnostics += _removed_marking_errors(plan)
         diagnostics += lowered_mtu(plan)
-    diagnostics += _cable_move_errors(plan, consent)
+    if not consent.single_step:
+        diagnostics += _cable_move_errors(plan)
     if not consent.remove_live:
         diagnostics += live_port_diagnostics(plan)
     if not consent.allow_lockout:
@@ -114,6 +116,11 @@ def check_consent(plan: Plan, consent: DeployOptions) -> tuple[Diagnostic, ...]:
     if plan.waiting:
         diagnostics.append(awaiting(plan.waiting))
     return tuple(diagnostics)
+
+
+def _starts_waves(plan: Plan, consent: DeployOptions) -> bool:
+    """Tell whether the deployment begins its first wave. Unreachable devices stop it before, unless they are skipped."""
+    return consent.skip_unreachable or not plan.names(DeviceState.UNREACHABLE)
 
 
 def conflicts(plan: Plan) -> tuple[Diagnostic, ...]:
@@ -147,10 +154,8 @@ def _conflict_error(name: str, row: Conflict) -> Diagnostic:
     )
 
 
-def _renumbering_errors(plan: Plan, consent: DeployOptions) -> Iterable[Diagnostic]:
+def _renumbering_errors(plan: Plan) -> Iterable[Diagnostic]:
     """Yield the errors for identities that change on running devices and for stripes that move."""
-    if consent.renumber:
-        return
     renumbered = find_renumbering(plan)
     if renumbered:
         yield error(
@@ -162,17 +167,15 @@ def _renumbering_errors(plan: Plan, consent: DeployOptions) -> Iterable[Diagnost
     yield from moved_stripe_diagnostics(plan.moved_stripes)
 
 
-def _two_sided_errors(plan: Plan, consent: DeployOptions) -> Iterable[Diagnostic]:
+def _two_sided_errors(plan: Plan) -> Iterable[Diagnostic]:
     """Return an error for each floor that is crossed while links wait for their second end."""
-    if consent.renumber:
-        return ()
     two_sided = (violation for violation in plan.violations if violation.two_sided)
     return violation_diagnostics(two_sided, plan.policy)
 
 
-def _reload_errors(plan: Plan, consent: DeployOptions) -> Iterable[Diagnostic]:
+def _reload_errors(plan: Plan) -> Iterable[Diagnostic]:
     """Yield an error if the plan reloads switches."""
-    if plan.reloading and not consent.provision:
+    if plan.reloading:
         effect = "their data plane is down for minutes"
         if all(plan.devices[name].difference.unprovisioned for name in plan.reloading):
             effect = "first provisioning, these switches carry no traffic"
@@ -193,10 +196,8 @@ def removed_markings(plan: Plan) -> tuple[tuple[int, tuple[str, ...]], ...]:
     return tuple((dscp, tuple(names)) for dscp, names in sorted(devices_of.items()))
 
 
-def _removed_marking_errors(plan: Plan, consent: DeployOptions) -> Iterable[Diagnostic]:
+def _removed_marking_errors(plan: Plan) -> Iterable[Diagnostic]:
     """Yield an error for each code point that stops being lossless."""
-    if consent.may_drop_old_values:
-        return
     for dscp, devices in removed_markings(plan):
         yield error(
             "RW517",
@@ -250,10 +251,8 @@ def access_changes(plan: Plan) -> Iterable[Diagnostic]:
         )
 
 
-def _cable_move_errors(plan: Plan, consent: DeployOptions) -> Iterable[Diagnostic]:
+def _cable_move_errors(plan: Plan) -> Iterable[Diagnostic]:
     """Yield an error if cables of running leaves have to move."""
-    if consent.single_step:
-        return
     cables = moved_cables(plan)
     if cables:
         cables_per_leaf = Counter(cable.device for cable in cables)
