@@ -48,6 +48,7 @@ def guidelines(sizing: Sizing, fabric: Fabric | None, intent: Intent) -> tuple[G
 
 
 def _guidelines(sizing: Sizing, fabric: Fabric | None, intent: Intent) -> Iterator[Guideline]:
+    """Yield the rules of thumb of ``guidelines``."""
     yield _ratio(sizing, intent)
     yield _bandwidth(sizing, intent)
     yield _tiers(sizing, intent)
@@ -65,6 +66,7 @@ def _guidelines(sizing: Sizing, fabric: Fabric | None, intent: Intent) -> Iterat
 
 
 def _ratio(sizing: Sizing, intent: Intent) -> Guideline:
+    """Return the rule about the oversubscription of a leaf. It does not apply without spines."""
     advised = RECOMMENDED_RATIO[intent.workload.kind]
     ratio = sizing.oversubscription.leaf
     value = "no spines"
@@ -84,6 +86,7 @@ def _ratio(sizing: Sizing, intent: Intent) -> Guideline:
 
 
 def _bandwidth(sizing: Sizing, intent: Intent) -> Guideline:
+    """Return the rule about the bandwidth of a GPU. It does not apply without GPUs."""
     least = GPU_GBPS[intent.workload.kind]
     gbps = gpu_gbps(intent)
     value = "no GPUs"
@@ -107,6 +110,7 @@ def _bandwidth(sizing: Sizing, intent: Intent) -> Guideline:
 
 
 def _tiers(sizing: Sizing, intent: Intent) -> Guideline:
+    """Return the rule about tiers, rails and planes. It applies to large fabrics only."""
     rails = sizing.rails
     if intent.topology.shape is Shape.RACK_ALIGNED:
         # Its leaves belong to racks: the rails of the NICs divide nothing.
@@ -128,6 +132,7 @@ def _tiers(sizing: Sizing, intent: Intent) -> Guideline:
 
 
 def _spines(sizing: Sizing) -> Guideline:
+    """Return the rule about the spines of a plane."""
     spines_per_plane = 0
     met = None
     # A fabric of one tier has no spines, and the rule does not apply to it.

@@ -109,7 +109,7 @@ class _Entry(NamedTuple):
 
 
 class Search:
-    """A search over the forms of some variants for which ``keeps`` is true."""
+    """A search over the forms of ``variants`` for which ``keeps`` returns True; ``own`` is the shape of the intent."""
 
     def __init__(
         self,

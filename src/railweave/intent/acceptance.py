@@ -109,6 +109,7 @@ class AcceptanceKeys(Keys):
 
     @model_validator(mode="after")
     def _warn_before_fail(self) -> Self:
+        """Refuse a share for warnings that is below the one for failures."""
         if self.warn < self.fail:
             refuse("RW015", f"warn {self.warn:g} is below fail {self.fail:g}", "write warn as the larger of the two")
         return self

@@ -80,6 +80,7 @@ class LinkKeys(Keys):
 
     @model_validator(mode="after")
     def _warn_before_drain(self) -> Self:
+        """Refuse a threshold for warnings that is above the one for draining."""
         # Either may be left out; then it follows from the FEC or from `job_loss`.
         if self.warn_ber is None or self.drain_ber is None:
             return self

@@ -59,6 +59,7 @@ def files_beside(path: Path) -> Beside:
     """Return a function that reads the files beside the intent at ``path``."""
 
     def read(name: str) -> tuple[str, bytes]:
+        """Return the path of the file ``name`` and its content. Raises RailweaveError if it cannot be read."""
         file = path.parent / name
         try:
             folder = path.parent.resolve()

@@ -289,6 +289,7 @@ def _removed_cable(labels: Mapping[End, str], ends: Ends) -> CableChange:
 
 
 def _moved_cable(labels: Mapping[End, str], before: Ends, after: Ends) -> CableChange:
+    """Return the change of a cable from the ends ``before`` to the ends ``after``."""
     shown = _shown_ends(labels, (*before, *after))
     lower_after = ""
     if after.lower != before.lower:

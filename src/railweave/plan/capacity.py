@@ -274,6 +274,7 @@ def _paths(first_uppers: int, second_uppers: int, in_service: int, above: Mappin
 
     ``first_uppers`` and ``second_uppers`` are the switches above the two leaves, as bits.
     """
+    # Go up tier by tier until the two have a switch in common, or no switches above.
     while first_uppers and second_uppers and not first_uppers & second_uppers:
         first_uppers = _switches_above(first_uppers & in_service, above)
         second_uppers = _switches_above(second_uppers & in_service, above)

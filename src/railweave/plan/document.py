@@ -317,6 +317,7 @@ class _PlanDocument:
 
 
 def _plan(document: Mapping[str, Any]) -> Plan:
+    """Return the plan of a document that ``_document`` made. Raises InvalidValueError for parts that do not fit."""
     parts: _PlanDocument = read_value(_PlanDocument, document)
     for number, wave in enumerate(parts.waves):
         if not wave:

@@ -303,6 +303,7 @@ def _sum_up(
 
 
 def _group(bucket: _Bucket) -> ChangeGroup:
+    """Return the group of a bucket that is complete."""
     first = bucket.first
     return ChangeGroup(
         op=first.op,
@@ -324,6 +325,7 @@ _OP_RANK = {Op.REMOVE: 0, Op.UPDATE: 1, Op.ADD: 2}
 
 
 def _sort_key(group: ChangeGroup) -> tuple[object, ...]:
+    """Return the sort key of ``group_changes``; within a context removals come first and additions last."""
     return (
         -DISRUPTION_RANK[group.disruption],
         group.table == FRR_TABLE,

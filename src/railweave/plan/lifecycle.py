@@ -240,6 +240,7 @@ def proofs(base: Fabric, gone: Leaving, seen: Mapping[str, Use]) -> tuple[Proof,
 
 
 def _proofs_of_switch(base: Fabric, gone: Leaving, switch: Switch, use: Use) -> Iterator[Proof]:
+    """Yield the conditions for the removal of one switch; ``use`` is what was seen of it."""
     if use.error:
         # A switch that does not answer is judged by its neighbors alone.
         yield Proof(switch.name, "links to it at the far ends", "down", first_few(use.far_ends_up) or "down")

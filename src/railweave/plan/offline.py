@@ -145,6 +145,7 @@ class _Differences:
             identity = (metadata_row(switch.name, switch.asn, shared_after.settings),)
             return self._compared(old, switch, frr, _RowsOfBoth(identity, identity))
         if frr is not None:
+            # FRR's lines are the switch's own, so the result is of no use for another switch.
             return self._compared(old, switch, frr)
         # Switches that share all of this get equal changes. Configurators keep their panel rows, so an identity cannot
         # come to mean another object.

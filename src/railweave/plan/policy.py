@@ -230,6 +230,7 @@ class PolicyLimits:
         return self._uplink_floor(out, down) or self._path_floor(out, down)
 
     def _uplink_floor(self, out: Collection[str], down: Collection[Link]) -> PolicyViolation | None:
+        """Return the violation if a switch keeps less of its uplink bandwidth than the floor."""
         floor = self._policy.uplink_floor_percent
         if floor is None:
             return None
@@ -245,6 +246,7 @@ class PolicyLimits:
         )
 
     def _path_floor(self, out: Collection[str], down: Collection[Link]) -> PolicyViolation | None:
+        """Return the violation if two leaves keep fewer paths between them than the floor."""
         floor = self._policy.path_floor
         paths = self._service.least_paths(out, down)
         if paths is None or paths >= floor:
@@ -272,6 +274,7 @@ class _LimitGroup(NamedTuple):
 
 
 def _limit_group(switch: Switch) -> _LimitGroup:
+    """Return the group of devices with which a switch shares a limit."""
     if switch.rail is not None and switch.stripe is not None:
         return _LimitGroup(switch.tier, switch.plane, "stripe", switch.stripe)
     if switch.group is None:

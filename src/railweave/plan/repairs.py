@@ -38,6 +38,7 @@ def _timer_repairs(failed: Iterable[VerifyCheck]) -> Iterator[str]:
 
 
 def _bfd_repairs(failed: Iterable[VerifyCheck]) -> Iterator[str]:
+    """Yield a sentence for each session whose BFD does not have FRR's default timers."""
     for check in failed:
         if check.kind is CheckKind.TIMERS and check.actual.startswith("silence"):
             peer = check.subject.removesuffix(" (BFD)")
@@ -49,6 +50,7 @@ def _bfd_repairs(failed: Iterable[VerifyCheck]) -> Iterator[str]:
 
 
 def _mtu_repairs(failed: Iterable[VerifyCheck]) -> Iterator[str]:
+    """Yield a sentence for each interface with another MTU."""
     for check in failed:
         if check.kind is CheckKind.MTU and check.actual.isdecimal():
             yield (
@@ -58,6 +60,7 @@ def _mtu_repairs(failed: Iterable[VerifyCheck]) -> Iterator[str]:
 
 
 def _address_repairs(failed: Iterable[VerifyCheck]) -> Iterator[str]:
+    """Yield a sentence for each address that an interface has beside those of the intent."""
     for check in failed:
         if check.kind is not CheckKind.ADDRESS:
             continue

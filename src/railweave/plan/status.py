@@ -138,6 +138,7 @@ class FabricStatus:
         return tuple(self._next_steps())
 
     def _next_steps(self) -> Iterator[str]:
+        """Yield the commands of ``next_steps``."""
         damaged = [switch.device for switch in self.switches if switch.needs_recovery]
         if damaged:
             yield command_line("recover", *damaged, target=self.target)

@@ -108,6 +108,7 @@ def _link_check(device: str, port: ExpectedPort, state: PortState | None, settle
 
 
 def _address_checks(expectation: Expectation, seen: Observation) -> Iterable[VerifyCheck]:
+    """Yield the check of the addresses of each interface."""
     for interface in expectation.addresses:
         intended_addresses = frozenset(interface.all)
         seen_addresses = seen.addresses.get(interface.port, frozenset())

@@ -28,6 +28,7 @@ _TEMPLATES = ("/usr/share/sonic/templates", "/usr/files/build_templates")
 
 
 def _parser() -> Parser:
+    """Return the parser of the program's options."""
     about = "Render configuration file from minigraph data and jinja2 template."
     parser = Parser("sonic-cfggen", description=about)
     group = parser.add_mutually_exclusive_group()
