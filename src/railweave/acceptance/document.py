@@ -285,19 +285,19 @@ def _read_tests(document: Mapping[str, Any]) -> Iterator[PlannedTest]:
         yield row._replace(argv=argv, limits=limits_of_text[limits_text])
 
 
-def _read_argv(value: object, at: Place) -> dict[str, tuple[str, ...]]:
+def _read_argv(value: object, value_place: Place) -> dict[str, tuple[str, ...]]:
     """Return the words of each node's command; raises InvalidValueError if ``value`` has another form.
 
     They are checked here, because millions of words take pydantic several seconds.
     """
     if not isinstance(value, dict):
-        raise InvalidValueError(at, "expected an object with a list of words for each node")
+        raise InvalidValueError(value_place, "expected an object with a list of words for each node")
     argv = {}
     for node, words in value.items():
         try:
             argv[node] = tuple(map(sys.intern, words))
         except TypeError:
-            raise InvalidValueError((*at, node), "expected a list of words") from None
+            raise InvalidValueError((*value_place, node), "expected a list of words") from None
     return argv
 
 

@@ -84,7 +84,8 @@ def lanes_of(fabric: Fabric) -> tuple[Lane, ...]:
     for key, ports in sorted(_with_peers(_ports_of_lanes(fabric)).items()):
         ports.sort(key=attrgetter("node_order"))
         switch = fabric.switch_of[ports[0].endpoint.switch]
-        lane = Lane(key, (), fabric.network_of(switch), switch.rail is not None, ())
+        network = fabric.network_of(switch)
+        lane = Lane(key=key, ports=(), network=network, has_rail=switch.rail is not None, stripes=())
         lanes.append(lane.with_ports(port.endpoint for port in ports))
     return tuple(lanes)
 

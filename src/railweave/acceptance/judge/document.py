@@ -31,7 +31,8 @@ def verdict_json(verdict: AcceptanceVerdict) -> dict[str, Any]:
 def _test_json(verdict: AcceptanceVerdict, test: PlannedTest) -> dict[str, Any]:
     """Return the row of a test with its decisive value and limit.
 
-    They are those of the first metric that failed, or else of the first metric. A test that measured nothing has no value.
+    They are those of the first metric that failed, or else of the first metric. A test that measured nothing has no
+    value.
     """
     outcome = verdict.outcomes[test.id]
     row: dict[str, Any] = {"id": test.id, "kind": test.kind.value, "status": outcome.status.value}

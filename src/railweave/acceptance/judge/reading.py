@@ -27,8 +27,8 @@ def case_of(
     """Return the case of a plan with its results and counters, disturbed rounds included."""
     index = PlanIndex(plan)
     tallier = _tallier(index)
-    for device in counters:
-        tallier.add(device)
+    for device_counters in counters:
+        tallier.add(device_counters)
     return _case(index, tallier, results, job)
 
 
@@ -51,14 +51,15 @@ def case_in(
     if processes is None:
         processes = processes_for(2 * len(files.devices) * len(files.folders), SHARED_ABOVE)
     if processes == 1:
-        for device in files.read(files.devices):
-            tallier.add(device)
+        for counters in files.read(files.devices):
+            tallier.add(counters)
         return _case(index, tallier, results, job)
 
     def tally_part(part: int, parts: int) -> TallyPart:
         part_tallier = _tallier(PlanIndex(plan))
-        for device in files.read(files.devices[slice_of(len(files.devices), part, parts)]):
-            part_tallier.add(device)
+        part_devices = files.devices[slice_of(len(files.devices), part, parts)]
+        for counters in files.read(part_devices):
+            part_tallier.add(counters)
         return part_tallier.part()
 
     with forked(tally_part, processes) as parts:

@@ -231,6 +231,7 @@ class Tallier:
         They are those of the last reading if the names are the same, as almost always.
         """
         rows = self._rows.get((device, table))
+        # Readings of a device share the tuple of their names, so most comparisons are by identity.
         if rows is None or (rows.names is not names and rows.names != names):
             rows = _Rows(device, table, names, self.watched)
             self._rows[device, table] = rows

@@ -177,6 +177,7 @@ def _measurements(cells: list[str], names: list[str], *, is_in_place: bool) -> l
     has_operation = len(cells) > 3 and cells[3][0].isalpha()
     first_value = 3 + has_operation + ("root" in names)
     columns = names[names.index("time") :]
+    # A run in place alone leaves the half of the columns that is out of place blank.
     if is_in_place and columns.count("time") > 1:
         columns = columns[: len(columns) // 2]
     size = whole(cells[0])

@@ -293,8 +293,8 @@ class AcceptanceRunner:
             was_read_before = readings is not None
             self._write_switches(planned.id, "before", readings)
             self._note("before", block=block, round=planned.id)
-            kind = f"{planned.kind.value}, {counted(len(planned.tests), 'test')}"
-            self.show(f"{planned.id} ({number} of {len(timed_rounds)}): {kind}, {times.end - times.send:.0f} s")
+            contents = f"{planned.kind.value}, {counted(len(planned.tests), 'test')}"
+            self.show(f"{planned.id} ({number} of {len(timed_rounds)}): {contents}, {times.end - times.send:.0f} s")
             previous_id = planned.id
         self._wait_until(timed_rounds[-1].times.end + self.pace.poll_s)
         readings = self._switch_counters(self.clock.now() + _LAST_READING_S)

@@ -11,8 +11,8 @@ LATE_READINGS = 3
 """A switch that came too late so often is not read any more, so that the rounds of the others count."""
 
 # Switches are waited for around each round for so many times the usual time, and so many seconds more.
-_MUCH_S = 5.0
-_TIMES = 4
+_EXTRA_S = 5.0
+_TIMES_USUAL = 4
 
 
 class TimelySwitches:
@@ -46,7 +46,7 @@ class TimelySwitches:
         if patient:
             limit_s = max(seconds_of.values())
         else:
-            limit_s = _MUCH_S + _TIMES * usual_s
+            limit_s = _EXTRA_S + _TIMES_USUAL * usual_s
         for name, seconds in seconds_of.items():
             if seconds > limit_s:
                 self._problems[name] = f"its counters came after {seconds:.0f} s, those of most after {usual_s:.0f} s"
