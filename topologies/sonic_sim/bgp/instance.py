@@ -72,13 +72,13 @@ class Instance:
 
 
 def instance_of(root: Context) -> Instance | None:
-    """Return the instance of the default VRF, or None where there is none."""
+    """Return the BGP instance of the default VRF; None if there is none."""
     for context in root.children.values():
         words = context.header.split()
         if context.node == BGP and len(words) == 3:
             instance = _instance(context, int(words[2]))
             # Without an instance around it the line is for all of them (8.4).
-            instance.graceful_shutdown = any(_SHUTDOWN in place.lines for place in (root, context))
+            instance.graceful_shutdown = _SHUTDOWN in root.lines or _SHUTDOWN in context.lines
             return instance
     return None
 
@@ -112,7 +112,7 @@ def _families(context: Context) -> list[tuple[int, Context]]:
 
 
 def _neighbors(context: Context) -> dict[str, Neighbor]:
-    """Return the neighbors of an instance, each with the lines of its peer group before its own."""
+    """Return the neighbors of an instance; the lines of their peer groups apply too, before their own."""
     timers = context.lines.get("timers bgp", "").split()[2:]
     lines_by_peer = _lines_by_peer(context)
     groups = {peer for peer, lines in lines_by_peer.items() if any(line.words == ["peer-group"] for line in lines)}
@@ -127,13 +127,16 @@ def _neighbors(context: Context) -> dict[str, Neighbor]:
             neighbor.hold_s = int(timers[1])
         lines_of_group = lines_by_peer.get(_group_of(lines, groups), [])
         for line in [*lines_of_group, *lines]:
-            _take(neighbor, line.version, line.words)
+            _apply_line(neighbor, line.version, line.words)
         neighbors[peer] = neighbor
     return neighbors
 
 
 class _NeighborLine(NamedTuple):
-    """A line of a neighbor: its words after the peer, after a ``no`` if it has one, and the IP version it is about."""
+    """A line of a neighbor: the IP version that it is about, the peer, and its words without the peer.
+
+    The words begin with ``no`` if the line does.
+    """
 
     version: int
     peer: str
@@ -160,6 +163,7 @@ def _group_of(lines: list[_NeighborLine], groups: set[str]) -> str:
 
 
 def _neighbor_lines(version: int, family: Context) -> Iterator[_NeighborLine]:
+    """Yield the lines of neighbors in an address family, or in an instance itself."""
     for line in family.lines.values():
         words = line.split()
         if words[0] == "neighbor":
@@ -173,10 +177,10 @@ RESETTING = ("capability extended-nexthop", "capability dynamic", "addpath-tx-",
              "remote-as", "local-as", "password", "port ", "passive", "ebgp-multihop", "update-source")  # fmt: skip
 
 
-def _take(neighbor: Neighbor, version: int, words: list[str]) -> None:
-    """Apply a neighbor line, from the word after the neighbor, to the ``neighbor``; other lines are ignored.
+def _apply_line(neighbor: Neighbor, version: int, words: list[str]) -> None:
+    """Apply a line of a neighbor to ``neighbor``; lines that nothing here depends on are ignored.
 
-    ``version`` is that of IP whose routes the line is about.
+    ``words`` are those of the line without the peer; ``version`` is the IP version of the routes that it is about.
     """
     line = " ".join(words)
     if line.startswith(RESETTING):
@@ -195,12 +199,12 @@ def _take(neighbor: Neighbor, version: int, words: list[str]) -> None:
         exchange.active = False
     elif keyword in _FILTERS:
         name, direction = values
-        # map_in, map_out, list_in or list_out
+        # The attribute is map_in, map_out, list_in or list_out.
         setattr(exchange, f"{_FILTERS[keyword]}_{direction}", name)
     elif keyword == "allowas-in":
         exchange.allow_own_as = _times_allowed(words)
-    elif keyword in _TAKERS:
-        _TAKERS[keyword](neighbor, words)
+    elif keyword in _SETTERS:
+        _SETTERS[keyword](neighbor, words)
 
 
 # The parts of `Exchange` that a filter goes into.
@@ -214,37 +218,37 @@ def _times_allowed(words: list[str]) -> int:
     return 3
 
 
-def _take_timers(neighbor: Neighbor, words: list[str]) -> None:
+def _set_timers(neighbor: Neighbor, words: list[str]) -> None:
     if words[1] != "connect":
         neighbor.keepalive_s = int(words[1])
         neighbor.hold_s = int(words[2])
 
 
-def _take_shutdown(neighbor: Neighbor, words: list[str]) -> None:
+def _set_shutdown(neighbor: Neighbor, words: list[str]) -> None:
     neighbor.shutdown = True
 
 
-def _take_bfd(neighbor: Neighbor, words: list[str]) -> None:
+def _set_bfd(neighbor: Neighbor, words: list[str]) -> None:
     neighbor.bfd = True
 
 
-def _take_description(neighbor: Neighbor, words: list[str]) -> None:
+def _set_description(neighbor: Neighbor, words: list[str]) -> None:
     neighbor.description = " ".join(words[1:])
 
 
-def _take_remote_as(neighbor: Neighbor, words: list[str]) -> None:
+def _set_remote_as(neighbor: Neighbor, words: list[str]) -> None:
     neighbor.remote_as = words[1]
 
 
-def _take_local_as(neighbor: Neighbor, words: list[str]) -> None:
+def _set_local_as(neighbor: Neighbor, words: list[str]) -> None:
     neighbor.local_as = int(words[1])
 
 
-_TAKERS: dict[str, Callable[[Neighbor, list[str]], None]] = {
-    "timers": _take_timers,
-    "shutdown": _take_shutdown,
-    "bfd": _take_bfd,
-    "description": _take_description,
-    "remote-as": _take_remote_as,
-    "local-as": _take_local_as,
+_SETTERS: dict[str, Callable[[Neighbor, list[str]], None]] = {
+    "timers": _set_timers,
+    "shutdown": _set_shutdown,
+    "bfd": _set_bfd,
+    "description": _set_description,
+    "remote-as": _set_remote_as,
+    "local-as": _set_local_as,
 }

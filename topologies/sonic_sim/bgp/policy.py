@@ -40,7 +40,10 @@ class Entry:
 
 @dataclass(frozen=True, slots=True)
 class Clause:
-    """One sequence of a route-map with its lines; ``call``: a map that decides too, ``goes_on``: on-match next."""
+    """One sequence of a route-map with its lines.
+
+    ``call`` is a route-map that decides too, empty for none. ``goes_on`` tells that the next clause is tried as well.
+    """
 
     sequence: int
     permit: bool
@@ -65,7 +68,7 @@ _results: dict[str, Results] = {}
 
 
 def _results_of(filters: str) -> Results:
-    """Return the results so far of filters with this text."""
+    """Return the results so far of filters with this text; if there are too many of all filters, they are dropped."""
     if sum(map(len, _results.values())) > _MOST_RESULTS:
         _results.clear()
     return _results.setdefault(filters, {})
@@ -108,7 +111,7 @@ class Policies:
             clauses.sort(key=lambda clause: clause.sequence)
 
     def _list_line(self, words: list[str]) -> None:
-        """Add the entry of a list that a line of the configuration is, if it is one."""
+        """Add the entry of a list that a line of the configuration states; other lines are ignored."""
         if words[1:2] == ["prefix-list"] and "seq" in words:
             self.prefix_lists.setdefault(words[2], []).append(_entry(words))
         elif words[:2] == ["bgp", "as-path"]:
@@ -117,7 +120,7 @@ class Policies:
             self.community_lists.setdefault(words[3], []).append(_community_list_entry(words))
 
     def in_prefix_list(self, name: str, prefix: str) -> bool:
-        """Tell whether a prefix list permits a prefix; a list that does not exist permits nothing in a route-map."""
+        """Tell whether a prefix list permits a prefix; a list that does not exist permits none."""
         target = network(prefix)
         for entry in self.prefix_lists.get(name, ()):
             if entry.network.version != target.version:
@@ -128,7 +131,7 @@ class Policies:
         return False
 
     def through(self, route_map: str, prefix_list: str, route: Route) -> Route | None:
-        """Return the route as a neighbor's filters leave it, or None where they stop it."""
+        """Return a route as a neighbor's filters leave it; None if they stop it. The result is kept."""
         results = self.results(route_map, prefix_list)
         if route not in results:
             results[route] = self._filtered(route_map, prefix_list, route)
@@ -143,7 +146,7 @@ class Policies:
         return results
 
     def _definition(self, route_map: str, prefix_list: str) -> str:
-        """Return a text with everything that decides about a route: the maps and lists with their contents."""
+        """Return a text that is equal for filters with equal results: all maps and lists with their contents."""
         parts = [repr((prefix_list, self.prefix_lists.get(prefix_list)))]
         maps_to_add = [route_map]
         maps_added = set[str]()
@@ -169,7 +172,7 @@ class Policies:
                     yield repr((word, lists[word]))
 
     def _filtered(self, route_map: str, prefix_list: str, route: Route) -> Route | None:
-        """Return the route after a neighbor's filters, either of which may be empty for none; None if one stops it."""
+        """Return a route after a neighbor's filters; None if one stops it. An empty name is no filter."""
         # A neighbor's prefix list that does not exist permits everything, a route-map that does not exist nothing.
         if prefix_list in self.prefix_lists and not self.in_prefix_list(prefix_list, route.prefix):
             return None
@@ -178,23 +181,24 @@ class Policies:
         return self.through_map(route_map, route)
 
     def through_map(self, name: str, route: Route) -> Route | None:
-        """Return the route after a route-map, or None; a route-map that does not exist stops everything."""
+        """Return a route after a route-map; None if it stops the route. One that does not exist stops everything."""
         passed: Route | None = None
         for clause in self.maps.get(name, ()):
             if not all(self._matches(words, route) for words in clause.matches):
                 continue
             if not clause.permit:
                 return None
-            called = self._called(clause.call, _set(clause, route))
+            called = self._called(clause.call, _with_sets(clause, route))
             if called is None:
                 return None
-            route = passed = called
+            route = called
+            passed = called
             if not clause.goes_on:
                 break
         return passed
 
     def _called(self, name: str, route: Route) -> Route | None:
-        """Return the route after a called route-map; one that does not exist changes nothing."""
+        """Return a route after a called route-map; None if it stops the route. One that does not exist passes it."""
         if name not in self.maps:
             return route
         return self.through_map(name, route)
@@ -233,6 +237,7 @@ class Policies:
 
 
 def _spelled(community: str) -> str:
+    """Return a community as FRR prints it."""
     if community in ("65535:0", "gshut"):
         return GRACEFUL_SHUTDOWN
     return community
@@ -264,11 +269,11 @@ def _path_list_entry(words: list[str]) -> PathListEntry:
 
 def _community_list_entry(words: list[str]) -> CommunityListEntry:
     """Return the entry of a line ``bgp community-list KIND NAME [seq NUMBER] permit|deny COMMUNITIES``."""
-    place = next(place for place, word in enumerate(words) if word in ("permit", "deny"))
-    return CommunityListEntry(words[place] == "permit", frozenset(words[place + 1 :]))
+    index = next(index for index, word in enumerate(words) if word in ("permit", "deny"))
+    return CommunityListEntry(words[index] == "permit", frozenset(words[index + 1 :]))
 
 
-def _set(clause: Clause, route: Route) -> Route:
+def _with_sets(clause: Clause, route: Route) -> Route:
     """Return a route as the ``set`` lines of a clause change it."""
     for words in clause.sets:
         if words[:2] == ["set", "community"]:
@@ -282,7 +287,7 @@ def _set(clause: Clause, route: Route) -> Route:
 
 
 def _communities(words: Sequence[str], route: Route) -> frozenset[str]:
-    """Return the communities of a route after ``set community``."""
+    """Return the communities of a route after a ``set community`` with these ``words``."""
     communities = frozenset(map(_spelled, words)) - {"additive"}
     if communities == {"none"}:
         return frozenset()

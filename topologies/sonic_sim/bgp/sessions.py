@@ -18,8 +18,11 @@ BFD_DETECTS_S = 0.9
 
 @dataclass(frozen=True, slots=True)
 class Session:
-    """One session seen from one end. ``state`` as FRR names it; ``active`` are the IP versions of either end, this one
-    first, where they meet; ``timers`` are those in force, None where it is not established."""
+    """One session as one end sees it.
+
+    ``state`` is FRR's word. ``active`` are the active IP versions of this end, then those of the far end; empty if the
+    ends do not reach each other. ``timers`` are those in force, None if the session is not established.
+    """
 
     device: str
     neighbor: Neighbor
@@ -33,7 +36,7 @@ class Session:
 
     @property
     def established(self) -> bool:
-        """Whether routes are exchanged."""
+        """Tell whether the session is open, so that routes are exchanged."""
         return self.state == "Established"
 
     def agrees_on(self, version: int) -> bool:
@@ -42,7 +45,7 @@ class Session:
 
 
 def bgp_of(device: Device) -> Instance | None:
-    """Return the BGP instance of a switch."""
+    """Return the BGP instance of a switch; None if it has none."""
     return device.network.kept(device, "bgp", device.frr.version, lambda: instance_of(device.frr.of_bgpd))
 
 
@@ -60,8 +63,9 @@ def sessions_of(device: Device) -> dict[str, Session]:
 
 
 def remember_timers(device: Device, lines: str) -> None:
-    """Note the timers in force before ``lines`` change those that are configured: open sessions keep theirs."""
+    """Note the timers in force before ``lines`` change the configured ones: open sessions keep theirs."""
     if "timers" in lines:
+        # To calculate the sessions is to note their timers.
         sessions_of(device)
 
 
@@ -70,7 +74,10 @@ _FAMILY_WORDS = frozenset(("ipv4", "ipv6", "unicast"))
 
 
 def clear_sessions(device: Device, words: list[str]) -> str:
-    """Carry out ``clear bgp WORDS``; return FRR's output. Soft forms send routes again, which changes nothing here."""
+    """Carry out ``clear bgp`` with these words; return FRR's output.
+
+    Soft forms send routes again, which changes nothing here.
+    """
     instance = bgp_of(device)
     arguments = [word for word in words if word not in _FAMILY_WORDS]
     if arguments[:1] == ["vrf"]:
@@ -98,13 +105,14 @@ def _clear(device: Device, instance: Instance, peer: str) -> str:
 
 
 def _unknown_neighbor(name: str) -> str:
+    """Return FRR's answer for a neighbor that it does not have."""
     if re.match(r"[0-9a-f]*[.:]", name):
         return f'% BGP: Unknown neighbor - "{name}"\n'
     return f"Malformed address or name: {name}\n"
 
 
 def session_with(device: Device, instance: Instance, neighbor: Neighbor) -> Session:
-    """Return the state of the session with one neighbor."""
+    """Return the session with one neighbor. If it is not established, the timers of its last opening are forgotten."""
     session = _session(device, instance, neighbor)
     if not session.established:
         forget(device.network, SessionEnd(device.name, neighbor.peer))
@@ -121,11 +129,13 @@ class _FarEnd:
 
 
 def _session(device: Device, instance: Instance, neighbor: Neighbor) -> Session:
+    """Return the session with one neighbor, as configurations, cable and faults allow it."""
     if neighbor.shutdown:
         return Session(device.name, neighbor, "Idle")
     if device.faults.has(FaultKind.BGP_DOWN):
         return Session(device.name, neighbor, "Active")
     far = _far_end(device, neighbor)
+    # No switch can be reached, which shows in the session.
     if isinstance(far, Session):
         return far
     remote_instance = bgp_of(far.remote)
@@ -139,7 +149,7 @@ def _session(device: Device, instance: Instance, neighbor: Neighbor) -> Session:
 
 
 def _connected_session(far: _FarEnd, here: "_Side", there: "_Side") -> Session:
-    """Return the session of two ends that can connect: it opens, is open, or was lost because an end is silent."""
+    """Return the session of two ends that can connect: it is opening, open, or lost because an end is silent."""
     device = here.device
     remote = there.device
     neighbor = here.neighbor
@@ -156,7 +166,7 @@ def _connected_session(far: _FarEnd, here: "_Side", there: "_Side") -> Session:
 
 
 def _ready_at(here: "_Side", there: "_Side") -> float:
-    """Return when a session is open again after FRR started, or somebody cleared it, at either end."""
+    """Return the time at which a session is open again after FRR started, or was cleared, at either end."""
     clock = here.device.clock
     sides = (here, there)
     started = max(side.device.times.frr_up for side in sides)
@@ -180,7 +190,7 @@ def _offer(side: "_Side") -> Offer:
 
 
 def _lost(device: Device, remote: Device, detected_after_s: float) -> bool:
-    """Tell whether an end has been silent for so long that the other noticed."""
+    """Tell whether one of two ends has been silent for so long that the other one has noticed."""
     for end in (device, remote):
         since = end.faults.since(FaultKind.SILENT)
         if since is not None and device.clock.now() >= since + device.clock.real_s(detected_after_s):
@@ -189,7 +199,7 @@ def _lost(device: Device, remote: Device, detected_after_s: float) -> bool:
 
 
 def _far_end(device: Device, neighbor: Neighbor) -> _FarEnd | Session:
-    """Return where a neighbor is, or the session as it is shown where no switch can be reached."""
+    """Return where a neighbor is; if no switch can be reached, the session as it is shown."""
     net = device.network
     port = _port_towards(device, neighbor)
     if not port:
@@ -205,19 +215,20 @@ def _far_end(device: Device, neighbor: Neighbor) -> _FarEnd | Session:
 
 
 def _port_towards(device: Device, neighbor: Neighbor) -> str:
-    """Return the interface on whose network a neighbor is."""
+    """Return the interface on whose network a neighbor is; empty if there is none."""
     if neighbor.interface:
         return neighbor.peer
     return _connected(device).get(neighbor.peer, "")
 
 
 def _connected(device: Device) -> dict[str, str]:
-    """Return the interface for every address next to a point-to-point interface of the switch."""
+    """Return, by address, the interfaces that lead to the addresses on the switch's own networks."""
     net = device.network
     return net.kept(device, "connected", (device.db.version, net.version), lambda: _far_addresses(device))
 
 
 def _far_addresses(device: Device) -> dict[str, str]:
+    """Return the result of ``_connected``, which keeps it."""
     interfaces: dict[str, str] = {}
     for own in device.addresses():
         subnet = network(f"{own.address}/{own.length}")
@@ -229,7 +240,7 @@ def _far_addresses(device: Device) -> dict[str, str]:
 
 
 def _own_address(device: Device, port: str, peer: str) -> str:
-    """Return the address of a port in the network of a peer, empty for none."""
+    """Return the address of a port in the network of a peer; empty if it has none."""
     for own in device.addresses():
         if own.interface == port and network(f"{peer}/{own.length}") == network(f"{own.address}/{own.length}"):
             return own.address
@@ -237,7 +248,10 @@ def _own_address(device: Device, port: str, peer: str) -> str:
 
 
 def _entry_for(device: Device, far: _FarEnd, instance: Instance | None, neighbor: Neighbor) -> Neighbor | None:
-    """Return the entry for us in the far end's ``instance``; None if it has none, or not the address that we expect."""
+    """Return the neighbor in the far end's ``instance`` that stands for us.
+
+    None if it has no such neighbor, or not the address that ``neighbor`` states.
+    """
     if instance is None:
         return None
     if neighbor.interface:
@@ -259,7 +273,7 @@ class _Side:
 
 
 def _can_connect(here: _Side, there: _Side) -> bool:
-    """Tell whether two ends that have each other as a neighbor accept the session."""
+    """Tell whether two ends that have each other as a neighbor open the session."""
     if not there.device.frr.running or there.neighbor.shutdown or there.device.faults.has(FaultKind.BGP_DOWN):
         return False
     # bgpd refuses an OPEN with its own router id (RFC 4271 section 6.2).
@@ -268,7 +282,7 @@ def _can_connect(here: _Side, there: _Side) -> bool:
 
 
 def _accepts(side: _Side, far_side: _Side) -> bool:
-    """Tell whether an end accepts the AS number that the far one sends."""
+    """Tell whether an end accepts the AS number that the far end sends."""
     own_as = side.instance.asn
     sent_as = far_side.neighbor.local_as or far_side.instance.asn
     if side.neighbor.remote_as == "external":

@@ -24,7 +24,7 @@ _seen_up: WeakKeyDictionary[Device, dict[str, _SeenUp]] = WeakKeyDictionary()
 
 
 def _up_since(device: Device, session: Session) -> float:
-    """Return since when a session is up (s since 1970), remembered from the first time it was seen up; else 0."""
+    """Return the time (s since 1970) at which a session was first seen up; 0 if it is not up."""
     sessions = _seen_up.setdefault(device, {})
     peer = session.neighbor.peer
     if not session.established:
@@ -40,11 +40,11 @@ def _up_since(device: Device, session: Session) -> float:
 
 
 def _remote_as(device: Device, session: Session) -> int:
-    """Return the AS number of a neighbor, 0 while it is not known."""
+    """Return the AS number of a neighbor; 0 while it is not known."""
     number = session.neighbor.remote_as
     if number.isdigit():
         return int(number)
-    # ``external`` and ``internal``: the number is that of the far end, once it is known.
+    # For ``external`` and ``internal`` the number is that of the far end, once it is known.
     remote = device.network.devices.get(session.remote)
     if remote is None:
         return 0
@@ -53,18 +53,19 @@ def _remote_as(device: Device, session: Session) -> int:
 
 
 class _RouteCounts(NamedTuple):
-    """How many routes of a family a neighbor sent to the switch and got from it."""
+    """The numbers of routes of a family that the switch received from a neighbor and sent to it."""
 
     received: int
     sent: int
 
 
 def _route_counts(rib: Rib | None, neighbor: Neighbor, version: int) -> _RouteCounts:
+    """Return the numbers of routes of an IP version that were exchanged with a neighbor; 0 without BGP."""
     if rib is None:
         return _RouteCounts(0, 0)
     received = rib.received.get(neighbor.peer, {})
     if neighbor.active_versions == (version,):
-        # All are of this version: they need not be looked at.
+        # All routes are of this version, so they are not read one by one.
         received_count = len(received)
     else:
         received_count = sum(1 for prefix in received if version_of(prefix) == version)
@@ -77,7 +78,10 @@ def family_name(version: int) -> str:
 
 
 def bgp_summary(device: Device, every_vrf: bool) -> dict[str, Any]:
-    """Return ``show bgp summary json``: ``{}`` without an instance; IPv6 only where a neighbor has it."""
+    """Return ``show bgp summary json``, with IPv6 only if a neighbor has it; ``{}`` without an instance.
+
+    With ``every_vrf`` the families are below the name of their VRF.
+    """
     instance = bgp_of(device)
     if instance is None:
         return {}
@@ -88,7 +92,7 @@ def bgp_summary(device: Device, every_vrf: bool) -> dict[str, Any]:
 
 
 def _summary(device: Device, instance: Instance, version: int) -> dict[str, Any]:
-    """Return the summary of an address family."""
+    """Return the summary of the address family of an IP version."""
     rib = rib_of(device)
     peers: dict[str, Any] = {}
     failed = 0
@@ -113,7 +117,7 @@ def _summary(device: Device, instance: Instance, version: int) -> dict[str, Any]
 def _peer_summary(
     device: Device, instance: Instance, session: Session, counts: _RouteCounts, version: int
 ) -> dict[str, Any]:
-    """Return a peer of ``show bgp summary json``."""
+    """Return the entry of a peer in the summary of an address family."""
     up_ms = 0
     if session.established:
         up_ms = int((device.clock.now() - _up_since(device, session)) * 1000)
@@ -149,7 +153,7 @@ def uptime_text(milliseconds: int) -> str:
 
 
 def bgp_neighbors(device: Device, every_vrf: bool) -> dict[str, Any]:
-    """Return ``show bgp neighbors json``, all VRFs under their names."""
+    """Return ``show bgp neighbors json``; with ``every_vrf`` the neighbors are below the name of their VRF."""
     instance = bgp_of(device)
     if instance is None:
         return {}
@@ -160,7 +164,7 @@ def bgp_neighbors(device: Device, every_vrf: bool) -> dict[str, Any]:
 
 
 def _neighbor(device: Device, instance: Instance, session: Session) -> dict[str, Any]:
-    """Return the entry of a neighbor."""
+    """Return the entry of a neighbor in ``show bgp neighbors json``."""
     neighbor = session.neighbor
     remote = None
     if session.established:
@@ -191,7 +195,7 @@ def _neighbor(device: Device, instance: Instance, session: Session) -> dict[str,
 
 
 def _router_id(remote: Device | None) -> str:
-    """Return the router ID that a neighbor sent, 0.0.0.0 before it sent one."""
+    """Return the router ID that the switch ``remote`` sent; 0.0.0.0 if no session is established."""
     if remote is None:
         return "0.0.0.0"
     instance = bgp_of(remote)
@@ -202,6 +206,7 @@ def _router_id(remote: Device | None) -> str:
 
 
 def _bfd_info(device: Device, session: Session) -> dict[str, Any]:
+    """Return what bgpd shows of the BFD session of a neighbor."""
     status = "Unknown"
     if session.bfd_up:
         status = "Up"
@@ -229,7 +234,7 @@ def _families(device: Device, session: Session) -> dict[str, Any]:
 
 
 def _timers(session: Session) -> dict[str, int]:
-    """Return the configured timers and those in force, which are the configured ones until a session has opened."""
+    """Return the configured timers and those in force; until a session has opened, these are the same."""
     neighbor = session.neighbor
     # A keepalive interval is at most a third of the hold time (RFC 4271 section 4.4).
     keepalive_s = min(neighbor.keepalive_s, neighbor.hold_s // 3)
@@ -243,7 +248,10 @@ def _timers(session: Session) -> dict[str, int]:
 
 
 def _bfd_times(device: Device, prefix: str = "") -> dict[str, int]:
-    """Return the timers of a switch's bfdd in milliseconds; the far end shows them with the ``prefix`` ``remote-``."""
+    """Return the timers of a switch's bfdd in milliseconds, their names with ``prefix``.
+
+    The far end of a session shows the same timers with the prefix ``remote-``.
+    """
     interval_ms = 300
     # Reversed, so that the fault that was armed first counts.
     for fault in reversed(device.faults.armed):
@@ -254,7 +262,7 @@ def _bfd_times(device: Device, prefix: str = "") -> dict[str, int]:
 
 
 def bfd_peers(device: Device) -> str:
-    """Return ``show bfd peers json``."""
+    """Return ``show bfd peers json``, or what FRR prints if bfdd does not run."""
     if not device.bfdd:
         return "bfdd is not running\n"
     peers = []
