@@ -13,7 +13,7 @@ _UNSEEN = Route("")
 
 
 def announce(ribs: dict[str, Rib], name: str, prefixes: set[str], peers: Collection[str]) -> dict[str, set[str]]:
-    """Send changed prefixes to peers of a switch; return the prefixes whose best route changed by switch."""
+    """Send these prefixes to peers of the switch ``name``; return, by switch, those whose best route changed."""
     rib = ribs[name]
     changed: defaultdict[str, set[str]] = defaultdict(set)
     # Peers with the same export get the same routes, which are calculated once.
@@ -43,7 +43,11 @@ def _deliver(
     rib: Rib, peer: str, remote: Rib, remote_peer: str, prefixes: Iterable[str], offers: Mapping[str, Route],
     keep: Callable[[Route], Route | None],
 ) -> set[str]:  # fmt: skip
-    """Put offered routes into the far end's table; return the prefixes whose best route changed."""
+    """Replace the far end's routes to ``prefixes`` by those of ``offers``; return those whose best route changed.
+
+    ``rib`` and ``peer`` are the sender and its name of the far end, ``remote`` and ``remote_peer`` the far end and its
+    name of the sender. ``keep`` filters a route as the far end does; a prefix without an offer is withdrawn.
+    """
     table = remote.received.setdefault(remote_peer, {})
     changed: set[str] = set()
     for prefix in prefixes:
@@ -73,7 +77,10 @@ def _by_version(prefixes: Iterable[str]) -> dict[int, list[str]]:
 
 
 def _import_filter(remote: Rib, sender: Rib, exchange: Exchange) -> Callable[[Route], Route | None]:
-    """Return the function by which the far end filters the routes of ``sender``: it returns None for one to drop."""
+    """Return the function by which ``remote`` filters the routes of ``sender``.
+
+    It returns a route as it is kept, or None for a route to drop.
+    """
     instance = remote.instance
     own_as = instance.asn
     is_external = own_as != sender.instance.asn
@@ -99,7 +106,7 @@ def _import_filter(remote: Rib, sender: Rib, exchange: Exchange) -> Callable[[Ro
 
 
 def _shut_down(remote: Rib, route: Route) -> Route:
-    """Return a route of another AS as the last choice where either end is being shut down (RFC 8326)."""
+    """Return a route of another AS; if either end is being shut down, without any preference (RFC 8326)."""
     if remote.instance.graceful_shutdown:
         route = route._replace(communities=route.communities | {GRACEFUL_SHUTDOWN})
     if GRACEFUL_SHUTDOWN in route.communities:
@@ -119,6 +126,7 @@ class Export(NamedTuple):
 
 
 def _export(rib: Rib, neighbor: Neighbor, version: int) -> Export:
+    """Return how routes of an IP version leave to a neighbor."""
     exchange = neighbor.exchanges[version]
     return Export(
         version,
@@ -131,7 +139,7 @@ def _export(rib: Rib, neighbor: Neighbor, version: int) -> Export:
 
 
 def _outgoing(rib: Rib, export: Export, prefixes: Iterable[str]) -> dict[str, Route]:
-    """Return the best routes of these prefixes as they leave."""
+    """Return, by prefix, the best routes to these prefixes as they leave; those that do not leave are left out."""
     if not export.is_active or _lacks_policy(rib, export):
         return {}
     # Well-known communities (RFC 1997).
@@ -151,13 +159,16 @@ def _outgoing(rib: Rib, export: Export, prefixes: Iterable[str]) -> dict[str, Ro
 
 
 def _lacks_policy(rib: Rib, export: Export) -> bool:
-    """Tell whether no route may leave: without a policy FRR sends none to another AS (RFC 8212)."""
+    """Tell whether no route may leave because a policy is missing: FRR then sends none to another AS (RFC 8212)."""
     has_policy = bool(export.route_map or export.prefix_list)
     return export.is_external and rib.instance.policy_required and not has_policy
 
 
 def _to_other_as(rib: Rib, route: Route, own_as: int) -> Route:
-    """Return a route as it leaves to another AS: our number in front, no preference, marked while we are drained."""
+    """Return a route as it leaves to another AS.
+
+    The path has the own AS number in front, the preference is the usual one, and a drained switch adds its community.
+    """
     communities = route.communities
     if rib.instance.graceful_shutdown:
         communities |= {GRACEFUL_SHUTDOWN}
@@ -165,7 +176,7 @@ def _to_other_as(rib: Rib, route: Route, own_as: int) -> Route:
 
 
 def count_sent(rib: Rib) -> None:
-    """Count the routes sent to each peer, by IP version."""
+    """Set ``rib.sent`` to the numbers of routes sent to each peer, by IP version."""
     exports: dict[tuple[str, int], Export] = {}
     for peer, session in rib.sessions.items():
         for version in FAMILIES:

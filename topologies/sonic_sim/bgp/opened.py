@@ -36,7 +36,7 @@ class Timers:
 
 @dataclass(frozen=True, slots=True)
 class Offer:
-    """The timers of an end, and ``resets``: values whose change opens the session again."""
+    """What an end of a session offers: its timers, and the values whose change opens the session again."""
 
     end: SessionEnd
     timers: Timers
@@ -64,7 +64,7 @@ _memories: WeakKeyDictionary[Fabric, _OpenSessions] = WeakKeyDictionary()
 
 
 def establish(net: Fabric, here: Offer, there: Offer) -> EstablishedSession:
-    """Return the open session of two ends, or open it where it is not open or one of its ``resets`` changed."""
+    """Return the open session of two ends; it is opened first if it is not open, or if ``resets`` of an end changed."""
     memory = _memories.setdefault(net, _OpenSessions())
     resets = frozenset({(here.end, here.resets), (there.end, there.resets)})
     session = memory.open.get(here.end)
@@ -82,7 +82,7 @@ def establish(net: Fabric, here: Offer, there: Offer) -> EstablishedSession:
 
 
 def forget(net: Fabric, end: SessionEnd) -> None:
-    """Note that a session is not established: it takes the configured values as it opens again."""
+    """Note that a session is not established, so that it takes the configured timers when it opens again."""
     memory = _memories.get(net)
     if memory is None:
         return
@@ -99,9 +99,9 @@ def times_opened(net: Fabric, end: SessionEnd) -> int:
 
 
 def longest_hold_s(net: Fabric, device: Device, configured: Mapping[str, int]) -> int:
-    """Return the longest hold time of a switch that is in force, in seconds.
+    """Return the longest hold time in force on a switch, in seconds.
 
-    ``configured`` are the hold times by neighbor, which hold for sessions that are not open.
+    ``configured`` are the hold times by neighbor, which count for sessions that are not open.
     """
     memory = _memories.setdefault(net, _OpenSessions())
     longest_s = 0

@@ -9,7 +9,7 @@ from sonic_sim.device import Device
 
 
 def originated(device: Device, instance: Instance) -> list[str]:
-    """Return the prefixes that a switch announces itself: those of ``network`` lines, and redistributed ones."""
+    """Return the prefixes that a switch announces as its own: those of ``network`` lines, then redistributed ones."""
     routes = local_routes(device)
     prefixes = [prefix for prefix in instance.networks if prefix in routes or not instance.import_check]
     for version, protocol in instance.redistribute:
@@ -20,7 +20,7 @@ def originated(device: Device, instance: Instance) -> list[str]:
 
 
 def local_routes(device: Device) -> dict[str, str]:
-    """Return connected and static routes: prefix -> ``connected`` or ``static``."""
+    """Return the protocols, ``connected`` or ``static``, of the routes that do not come from BGP, by prefix."""
     routes: dict[str, str] = {}
     for line in device.frr.root.lines.values():
         if line.startswith(("ip route ", "ipv6 route ")) and static_is_active(device, line.split()):

@@ -17,8 +17,11 @@ def rib_of(device: Device) -> Rib | None:
 
 
 def next_hop(device: Device, prefix: str, path: EqualPath) -> dict[str, Any]:
-    """Return a next hop: the neighbor's link-local address for IPv6 and for a session over an interface (RFC 8950)."""
-    # The peer of a session over an interface is named by that.
+    """Return the next hop of a path as in FRR's JSON.
+
+    It is the neighbor's link-local address for IPv6, and for a session over an interface (RFC 8950).
+    """
+    # Such a session has the name of the interface.
     is_over_interface = path.peer == path.port
     if version_of(prefix) == 6 or is_over_interface:
         return {"ip": link_local(device, path.port), "afi": "ipv6", "interfaceName": path.port}
@@ -26,9 +29,9 @@ def next_hop(device: Device, prefix: str, path: EqualPath) -> dict[str, Any]:
 
 
 def link_local(device: Device, port: str) -> str:
-    """Return the link-local address of the switch at the far end of a cable, which comes from its MAC address.
+    """Return the link-local address of the switch at the far end of a cable, which follows from its MAC address.
 
-    ``fe80::`` where the far end is not a switch.
+    ``fe80::`` if the far end is not a switch.
     """
     far = device.network.far_end(device, port)
     remote = device.network.devices.get(far.node) if far is not None else None
@@ -41,7 +44,7 @@ def link_local(device: Device, port: str) -> str:
 
 
 def bgp_table(device: Device, version: int) -> dict[str, Any]:
-    """Return ``show bgp ipv4 unicast json``, or that of IPv6."""
+    """Return ``show bgp ipv4 unicast json``, or that of IPv6; ``{}`` if BGP does not run."""
     instance = bgp_of(device)
     rib = rib_of(device)
     if instance is None or rib is None:
@@ -62,7 +65,7 @@ class _ShownPath(NamedTuple):
 
 
 def _paths(device: Device, rib: Rib, prefix: str) -> list[_ShownPath]:
-    """Return the paths to a prefix as FRR lists them: its own, then those of peers as they are configured."""
+    """Return the paths to a prefix in FRR's order: the switch's own, then those of peers as they are configured."""
     best = rib.best[prefix]
     paths: list[_ShownPath] = []
     if best.is_own:
@@ -94,7 +97,7 @@ def _path_of_peer(device: Device, session: Session, route: Route, *, is_best: bo
 
 
 def bgp_prefix(device: Device, prefix: str) -> dict[str, Any]:
-    """Return ``show bgp PREFIX json``: the paths with their communities."""
+    """Return ``show bgp PREFIX json``, the paths with their communities; ``{}`` if there is no path."""
     rib = rib_of(device)
     if rib is None or prefix not in rib.best:
         return {}
@@ -113,7 +116,7 @@ _JSON_NAMES = {GRACEFUL_SHUTDOWN: "gracefulShutdown"}
 
 
 def _mark(path: dict[str, Any], used_peers: Container[str]) -> str:
-    """Return the signs before a path: best, equally good and used, or neither."""
+    """Return the signs before a path: for the best one, for one that is used beside it, or for another."""
     if path.get("bestpath"):
         return "*>"
     if path.get("peerId") in used_peers:
@@ -122,7 +125,7 @@ def _mark(path: dict[str, Any], used_peers: Container[str]) -> str:
 
 
 def table_text(device: Device, version: int) -> str:
-    """Return ``show bgp ipv4 unicast`` for a person, or that of IPv6."""
+    """Return ``show bgp ipv4 unicast``, or that of IPv6, for a person."""
     instance = bgp_of(device)
     rib = rib_of(device)
     if instance is None or rib is None:

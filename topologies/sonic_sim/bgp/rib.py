@@ -19,7 +19,7 @@ class BestRoute(NamedTuple):
 
     @property
     def is_own(self) -> bool:
-        """Whether the switch announces the prefix itself."""
+        """Tell whether the switch announces the prefix itself."""
         return not self.peer
 
 
@@ -32,9 +32,10 @@ class EqualPath(NamedTuple):
 
 @dataclass(slots=True)
 class Rib:
-    """The routes of one switch: those that it received by peer and prefix, and the best by prefix.
+    """The routes of one switch.
 
-    ``sent`` counts routes by peer and IP version, ``order`` is the place of each peer in the configuration.
+    ``received`` has the routes by peer and prefix, ``best`` the best route by prefix, and ``sent`` the numbers of
+    routes by peer and IP version. ``order`` numbers the peers as they are configured.
     """
 
     instance: Instance
@@ -52,9 +53,9 @@ def version_of(prefix: str) -> int:
 
 
 def equal_paths(rib: Rib, prefixes: Collection[str] | None = None) -> dict[str, list[EqualPath]]:
-    """Return the equally good paths to every prefix that peers announce, in the order of the configuration.
+    """Return the equally good paths to each prefix that peers announce, in the order of the configuration.
 
-    With ``prefixes`` only those are looked at.
+    With ``prefixes`` the others are left out.
     """
     ranks = _ranks_of_received(rib, prefixes)
     paths: dict[str, list[EqualPath]] = {prefix: [] for prefix in ranks}
@@ -127,8 +128,10 @@ def choose(rib: Rib, prefix: str) -> bool:
 
 
 def _best_received(rib: Rib, prefix: str) -> BestRoute | None:
-    """Return the best route that a peer sent; of equal ones that of the first peer in the configuration, whichever
-    came first."""
+    """Return the best route that peers sent to a prefix; None if they sent none.
+
+    Of equal routes the one of the first peer in the configuration counts, whichever came first.
+    """
     best: BestRoute | None = None
     for peer in rib.sessions:
         route = rib.received.get(peer, _NOTHING).get(prefix)

@@ -25,7 +25,10 @@ _SETTLES_S = 6.0
 
 @dataclass(slots=True)
 class _Calculation:
-    """The last calculation of routes, which ended ``at`` (s, steady clock); ``signature`` is of what it depends on."""
+    """The last calculation of routes, which took ``took_s`` and ended ``at`` (s, steady clock).
+
+    ``signature`` is the value of ``_signature`` for which it was made.
+    """
 
     signature: object = None
     ribs: dict[str, Rib] = field(default_factory=dict)
@@ -37,22 +40,22 @@ _memories: WeakKeyDictionary[Fabric, _Calculation] = WeakKeyDictionary()
 
 
 def ribs_of(net: Fabric) -> dict[str, Rib]:
-    """Return the routes of all switches, calculated again only when something changed."""
-    memory = _memories.setdefault(net, _Calculation())
+    """Return the routes of all switches by name; they are calculated again only when something changed."""
+    last = _memories.setdefault(net, _Calculation())
     signature = _signature(net)
     if not net.devices:
         return {}
     clock = next(iter(net.devices.values())).clock
     now = clock.monotonic()
-    has_rested = now >= memory.at + _REST * memory.took_s
-    if memory.signature != signature and has_rested:
+    has_rested = now >= last.at + _REST * last.took_s
+    if last.signature != signature and has_rested:
         # A new mapping, by which others notice that they must derive their values again.
-        memory.ribs = dict(memory.ribs)
-        _converge(net, memory.ribs)
-        memory.signature = signature
-        memory.at = clock.monotonic()
-        memory.took_s = memory.at - now
-    return memory.ribs
+        last.ribs = dict(last.ribs)
+        _converge(net, last.ribs)
+        last.signature = signature
+        last.at = clock.monotonic()
+        last.took_s = last.at - now
+    return last.ribs
 
 
 def forget_routes(net: Fabric) -> None:
@@ -81,12 +84,12 @@ def _signature(net: Fabric) -> object:
 
 
 def _opening_since(device: Device) -> float:
-    """Return when sessions of a switch last began to open: FRR started, or they were cleared."""
+    """Return the time at which sessions of a switch last began to open: FRR started, or they were cleared."""
     return max(device.times.frr_up, *device.frr.cleared.values(), 0.0)
 
 
 def _unnoticed_s(device: Device) -> float:
-    """Return for how many seconds neighbors may still not notice that a switch is silent; -1 where it is not."""
+    """Return the seconds for which neighbors may still not notice that a switch is silent; -1 if it is not."""
     since = device.faults.since(FaultKind.SILENT)
     instance = bgp_of(device)
     if since is None or instance is None:
@@ -97,7 +100,7 @@ def _unnoticed_s(device: Device) -> float:
 
 
 def _underlay(net: Fabric, device: Device) -> int:
-    """Return a number that changes with the addresses and links of a switch, but not with its other rows."""
+    """Return a number that changes with the addresses and links of a switch, and with nothing else."""
 
     def fingerprint() -> int:
         ports = net.ports(device).values()
@@ -108,7 +111,7 @@ def _underlay(net: Fabric, device: Device) -> int:
 
 
 def _converge(net: Fabric, ribs: dict[str, Rib]) -> None:
-    """Bring the routes of all switches up to date with configurations and connections.
+    """Bring ``ribs`` up to date with configurations and connections.
 
     Only what changed travels: the routes of a wave of a thousand switches take a hundredth of what all routes take.
     """
@@ -128,7 +131,7 @@ def _converge(net: Fabric, ribs: dict[str, Rib]) -> None:
 
 
 def _count_all_sent(ribs: Mapping[str, Rib], touched: Container[str]) -> None:
-    """Count the routes sent by switches that were ``touched``, and by those of which a session went."""
+    """Count the routes sent by switches that were ``touched``, and by those whose sessions changed since a count."""
     for name, rib in ribs.items():
         counted_peers = {peer for peer, _ in rib.sent}
         if name in touched or counted_peers != rib.sessions.keys():
@@ -138,9 +141,9 @@ def _count_all_sent(ribs: Mapping[str, Rib], touched: Container[str]) -> None:
 def _update_all(
     ribs: dict[str, Rib], speaking: Mapping[str, Device]
 ) -> tuple[dict[str, set[str]], dict[str, set[str]]]:
-    """Update every switch; return the prefixes to announce and the peers to send all routes to, both by switch.
+    """Update every switch; return the prefixes that it has to announce, and the peers that get all of its routes.
 
-    A spine announces the prefixes of all its leaves at once: those that changed since it last announced are gathered.
+    Both are by switch. A spine announces the prefixes of all its leaves at once, so the changed ones are gathered.
     """
     waiting: dict[str, set[str]] = {}
     new_peers: defaultdict[str, set[str]] = defaultdict(set)
@@ -157,11 +160,12 @@ def _update_all(
 
 
 def _speaks(device: Device) -> bool:
+    """Tell whether BGP runs on a switch."""
     return bgp_of(device) is not None and device.frr.running
 
 
 def _add_waiting(waiting: dict[str, set[str]], changed: dict[str, set[str]]) -> None:
-    """Add prefixes that changed to those which switches have to announce."""
+    """Add ``changed`` prefixes, by switch, to those that are waiting to be announced."""
     for name, prefixes in changed.items():
         waiting.setdefault(name, set()).update(prefixes)
 
@@ -174,9 +178,9 @@ class _RouteUpdate(NamedTuple):
 
 
 def _update(ribs: dict[str, Rib], device: Device) -> _RouteUpdate:
-    """Bring the instance, filters, sessions and own prefixes of a switch up to date.
+    """Bring the instance, filters, sessions and own prefixes of a switch up to date; return what it has to announce.
 
-    All routes go to peers with a new session, and to every peer where the configuration changed.
+    Peers with a new session get all routes; if the configuration changed, every peer does.
     """
     instance = bgp_of(device)
     policies = policies_of(device)
@@ -195,10 +199,10 @@ def _update(ribs: dict[str, Rib], device: Device) -> _RouteUpdate:
 
 
 def _replace_sessions(rib: Rib, sessions: dict[str, Session]) -> set[str]:
-    """Replace the sessions of a switch, and drop the routes of those that went; return the prefixes that changed."""
+    """Replace the sessions of a switch, and drop the routes of those that ended; return the prefixes that changed."""
     is_reordered = _common(rib.sessions, sessions) != _common(sessions, rib.sessions)
     rib.sessions = sessions
-    rib.order = {peer: place for place, peer in enumerate(sessions)}
+    rib.order = {peer: number for number, peer in enumerate(sessions)}
     changed: set[str] = set()
     for peer in rib.received.keys() - sessions.keys():
         changed |= _choose_all(rib, rib.received.pop(peer))
@@ -214,12 +218,12 @@ def _choose_all(rib: Rib, prefixes: Iterable[str]) -> set[str]:
 
 
 def _common(peers: Iterable[str], other_peers: Container[str]) -> list[str]:
-    """Return the peers that are also in ``other_peers``, in their order, which decides among equal routes."""
+    """Return those of ``peers`` that are also in ``other_peers``, in the order of ``peers``."""
     return [peer for peer in peers if peer in other_peers]
 
 
 def _update_own(rib: Rib, prefixes: Iterable[str]) -> set[str]:
-    """Announce exactly these prefixes as the switch's own; return those that changed."""
+    """Make exactly these prefixes the switch's own; return those that were added or removed."""
     own = dict.fromkeys(prefixes)
     removed = [prefix for prefix, best in rib.best.items() if best.is_own and prefix not in own]
     for prefix in removed:
@@ -232,7 +236,7 @@ def _update_own(rib: Rib, prefixes: Iterable[str]) -> set[str]:
 
 
 def _all_prefixes(ribs: dict[str, Rib], name: str, peers: set[str]) -> set[str]:
-    """Return all prefixes that a switch has routes to, and those that these peers still have from it."""
+    """Return all prefixes that a switch has routes to, and those to which ``peers`` still have routes from it."""
     rib = ribs[name]
     prefixes = set(rib.best)
     for peer in peers & rib.sessions.keys():

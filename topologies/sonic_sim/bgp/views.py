@@ -13,9 +13,10 @@ from sonic_sim.frr.filters import filters_shown
 
 
 def view(device: Device, command: str) -> str | None:
-    """Return the text of a show command, or None where FRR does not know it."""
+    """Return the text that a show command prints; None if FRR does not know the command."""
     frr = device.frr
-    if running_config := _RUNNING.match(command):
+    running_config = _RUNNING.match(command)
+    if running_config:
         return _running_config(device, running_config)
     if command == "show version":
         return f"FRRouting {frr.build.version} ({device.hostname}) on Linux({device.image().kernel}).\n"
@@ -37,6 +38,7 @@ _FILTER_HEADINGS = {"zebra": "ZEBRA", "bgpd": "BGP"}
 
 
 def _running_config(device: Device, command: re.Match[str]) -> str:
+    """Return what a match of ``_RUNNING`` prints."""
     if command["no_header"]:
         return device.frr.text()
     return device.frr.show(command["daemon"] or "")
@@ -51,7 +53,7 @@ def _shortest_form(command: str) -> str:
 
 
 def _json_text(device: Device, command: str, short: str) -> str | None:
-    """Return the JSON that a command prints, None where FRR does not know it; ``short`` is its shortest form."""
+    """Return the JSON that a command prints; None if FRR does not know it. ``short`` is its shortest form."""
     if not short.endswith(" json"):
         return None
     every_vrf = " vrf all" in command
@@ -66,18 +68,21 @@ def _json_text(device: Device, command: str, short: str) -> str | None:
 
 
 def _json_view(device: Device, command: str, every_vrf: bool) -> dict[str, Any] | None:
-    """Return the document of a command without its ``json``, None where FRR does not know it."""
+    """Return the document of a command without its ``json``; None if FRR does not know it."""
     if command in JSON_VIEWS:
         return JSON_VIEWS[command](device, every_vrf)
-    if neighbor := re.match(r"show bgp neighbors? (\S+)$", command):
+    neighbor = re.match(r"show bgp neighbors? (\S+)$", command)
+    if neighbor:
         peer = neighbor[1]
         peers = bgp_neighbors(device, False)
         return {peer: peers[peer]} if peer in peers else {"bgpNoSuchNeighbor": True}
-    if route := re.match(r"show ip(?P<ipv6>v6)? route (?P<prefix>[0-9a-f.:]+/\d+)$", command):
+    route = re.match(r"show ip(?P<ipv6>v6)? route (?P<prefix>[0-9a-f.:]+/\d+)$", command)
+    if route:
         prefix = route["prefix"]
         routes = routes_shown(device, 6 if route["ipv6"] else 4)
         return {prefix: routes[prefix]} if prefix in routes else {}
-    if bgp_route := re.match(r"show bgp (?:ipv6 )?([0-9a-f.:]+/\d+)$", command):
+    bgp_route = re.match(r"show bgp (?:ipv6 )?([0-9a-f.:]+/\d+)$", command)
+    if bgp_route:
         return bgp_prefix(device, bgp_route[1])
     return None
 

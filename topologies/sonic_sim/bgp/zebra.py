@@ -16,8 +16,10 @@ _DISTANCES = {"connected": 0, "static": 1, "bgp": 20}
 
 
 def routes_shown(device: Device, version: int) -> dict[str, Any]:
-    """Return ``show ip route json``, or that of IPv6: connected, static and BGP routes with all equal next hops, and
-    the kernel's."""
+    """Return ``show ip route json`` for an IP version, in the order of the prefixes.
+
+    It has connected, static and BGP routes with all equal next hops, and routes of the kernel.
+    """
     uptime = uptime_text(int((device.clock.now() - device.times.frr_up) * 1000))
     routes: dict[str, list[dict[str, Any]]] = {}
     for prefix, route in _selected_routes(device).items():
@@ -72,11 +74,14 @@ def _add_routes_of_address(
         routes[host_prefix] = [_route(host_prefix, "local", hop, uptime), *other_routes]
 
 
-def _route(prefix: str, kind: str, hops: list[dict[str, Any]], uptime: str, *, selected: bool = True) -> dict[str, Any]:
+def _route(
+    prefix: str, protocol: str, hops: list[dict[str, Any]], uptime: str, *, selected: bool = True
+) -> dict[str, Any]:
+    """Return a route as in ``show ip route json``."""
     selection = {"selected": True, "destSelected": True} if selected else {}
     nexthops = [{"flags": 3, "fib": True, **hop, "active": True, "weight": 1} for hop in hops]
-    return {"prefix": prefix, "prefixLen": network(prefix).prefixlen, "protocol": kind, "vrfId": 0,
-            "vrfName": "default", **selection, "distance": _DISTANCES.get(kind, 0), "metric": 0, "installed": True,
+    return {"prefix": prefix, "prefixLen": network(prefix).prefixlen, "protocol": protocol, "vrfId": 0,
+            "vrfName": "default", **selection, "distance": _DISTANCES.get(protocol, 0), "metric": 0, "installed": True,
             "uptime": uptime, "nexthops": nexthops}  # fmt: skip
 
 
@@ -91,12 +96,13 @@ def _shows_kernel_route(device: Device, address: Address) -> bool:
 
 
 def _prefix(address: Address) -> str:
+    """Return the prefix of an address's network."""
     return str(network(f"{address.address}/{address.length}"))
 
 
-def _local_hops(device: Device, prefix: str, kind: str) -> list[dict[str, Any]]:
-    """Return the next hops of a connected or static route: an interface, a gateway, or none at all."""
-    if kind == "connected":
+def _local_hops(device: Device, prefix: str, protocol: str) -> list[dict[str, Any]]:
+    """Return the next hops of a route whose ``protocol`` is ``connected`` or ``static``."""
+    if protocol == "connected":
         for address in device.addresses():
             if _prefix(address) == prefix and device.link_up(address.interface):
                 return [{"directlyConnected": True, "interfaceName": address.interface}]
@@ -144,7 +150,7 @@ IPv{version} unicast VRF default:
 
 
 def route_text(device: Device, version: int) -> str:
-    """Return ``show ip route``, or that of IPv6, as zebra prints it."""
+    """Return ``show ip route`` for an IP version as zebra prints it."""
     lines = []
     for routes in routes_shown(device, version).values():
         for route in routes:
@@ -153,13 +159,13 @@ def route_text(device: Device, version: int) -> str:
 
 
 def _lines_of(route: dict[str, Any]) -> list[str]:
-    """Return the lines of a route, one a next hop."""
-    place = f" [{route['distance']}/{route['metric']}]"
+    """Return the lines of a route, one for each next hop."""
+    distance = f" [{route['distance']}/{route['metric']}]"
     if route["protocol"] in ("connected", "local"):
-        place = ""
+        distance = ""
     mark = ">" if "selected" in route else " "
-    start = f"{route['protocol'][0].upper()}{mark}* {route['prefix']}{place}"
-    # Further next hops are indented to where the first one stands.
+    start = f"{route['protocol'][0].upper()}{mark}* {route['prefix']}{distance}"
+    # Further next hops are indented as far as the first one.
     indent = "  *" + " " * (len(start) - 3)
     lines = []
     for hop in route["nexthops"]:
@@ -173,7 +179,7 @@ _BY_TYPE = ("kernel", "connected", "local", "static", "bgp")
 
 
 def summary_of_routes(device: Device, version: int) -> str:
-    """Return ``show ip route summary``, or that of IPv6."""
+    """Return ``show ip route summary`` for an IP version."""
     counts: Counter[str] = Counter()
     for routes in routes_shown(device, version).values():
         counts.update(route["protocol"] for route in routes)
@@ -192,6 +198,7 @@ def summary_of_routes(device: Device, version: int) -> str:
 
 
 def _hop_text(hop: dict[str, Any]) -> str:
+    """Return a next hop as zebra prints it."""
     if "unreachable" in hop:
         return "unreachable (ICMP unreachable)" if "reject" in hop else "unreachable (blackhole)"
     if "directlyConnected" in hop:
