@@ -25,7 +25,10 @@ _STEP_S = 0.33
 
 
 def running_document(device: Device, complain: Callable[[str], None]) -> dict[str, Any]:
-    """Return CONFIG_DB with ``bgpraw``: what ``sudo rvtysh`` prints, empty where FRR does not answer."""
+    """Return CONFIG_DB with ``bgpraw``, which is what ``sudo rvtysh`` prints.
+
+    It is empty if FRR does not answer, and None, with a message by ``complain``, on a switch without ``sudo``.
+    """
     document: dict[str, Any] = dict(device.db.document())
     document["bgpraw"] = device.frr.show() if device.frr_answers() else ""
     if "sudo" in device.spec.without:
@@ -38,7 +41,7 @@ class ApplyError(Exception):
     """The updater failed; ``printed`` and ``libyang`` are YANG's messages."""
 
     def __init__(self, reason: str, printed: str = "", libyang: str = "", *, early: bool = False) -> None:
-        """Keep the reason; ``early``: before the patch was split into scopes."""
+        """Keep the reason; ``early`` tells that the patch was not split into scopes yet."""
         super().__init__(reason)
         self.reason = reason
         self.printed = printed
@@ -63,9 +66,9 @@ class _Change:
 class Applier:
     """One run of the patch applier on one switch.
 
-    Nothing locks (``ConfigLock`` of generic_config_updater is empty): a run that begins while another one is at work
-    has read the configuration of before that, so at its end not all is as it computed, and it fails with its own rows
-    and the other one's written.
+    Nothing is locked, because ``ConfigLock`` of generic_config_updater is empty. A run that begins during another one
+    computes from the configuration before that. At its end the configuration differs from its target, so it fails,
+    and the rows of both runs are written.
     """
 
     device: Device
@@ -89,10 +92,11 @@ class Applier:
         except PatchError as error:
             raise ApplyError(f"Validate json patch: {json.dumps(patch)} failed due to:{error}", early=True) from error
         except YangError as error:
-            # validate_config_db_json names a file that it does not have
-            crash = "'SonicYangCfgDbGenerator' object has no attribute 'yang_data_file'"
-            why = crash if isinstance(error, DefaultError) else error.reason
-            reason = f"Validate json patch: {json.dumps(patch)} failed due to:{why}"
+            cause = error.reason
+            if isinstance(error, DefaultError):
+                # validate_config_db_json names an attribute that it does not have.
+                cause = "'SonicYangCfgDbGenerator' object has no attribute 'yang_data_file'"
+            reason = f"Validate json patch: {json.dumps(patch)} failed due to:{cause}"
             raise ApplyError(reason, error.printed, error.libyang, early=True) from error
 
     def run(self, patch: list[Operation]) -> None:
@@ -130,9 +134,9 @@ class Applier:
     def end(self) -> None:
         """Note that the run is over: later ones read what it wrote."""
         # Compared by identity: two runs may have begun with equal configurations.
-        for place, configuration in enumerate(self.device.patching):
+        for index, configuration in enumerate(self.device.patching):
             if configuration is self.current:
-                del self.device.patching[place]
+                del self.device.patching[index]
                 return
 
     def _check_permissions(self, current: Any, target: Any) -> None:
@@ -174,7 +178,7 @@ class Applier:
         return self._sort_moves(current, target)
 
     def _sort_with_rest(self, current: Any, target: Any) -> list[_Change]:
-        """Return the changes in order where tables without a model, the rest, may change as well. Raises ApplyError."""
+        """Return the changes in order; those of tables without a model, the rest, come first. Raises ApplyError."""
         self.detail(f"{_LOOSE}: Splitting current/target config based on YANG covered vs non-YANG covered configs.")
         current_covered, current_rest = _split(current)
         target_covered, target_rest = _split(target)
@@ -200,6 +204,7 @@ class Applier:
         return changes_of_rest + changes_covered
 
     def _detail_changes(self, which: str, changes: list[_Change]) -> None:
+        """Print sorted changes for ``--verbose``; ``which`` says in the updater's words which ones they are."""
         self.detail(f"{_LOOSE}: The {which} covered config update was sorted into {_count_text(changes)}")
         self.detail(*(f"{_LOOSE}:   * {json.dumps(change.operations)}" for change in changes))
 
@@ -228,9 +233,9 @@ class Applier:
         plural = "" if count == 1 else "s"
         end = ":" if count else "."
         self.say(f"Patch Applier: localhost: applying {count} change{plural} in order{end}")
-        for place, change in enumerate(changes):
+        for number, change in enumerate(changes):
             # A fault drops the session in the middle of the patch.
-            if self.device.faults.halfway and place >= count / 2:
+            if self.device.faults.halfway and number >= count / 2:
                 raise ApplyError("the session ended")
             text = json.dumps(change.operations)
             self.say(f"Patch Applier:   * {text}")
@@ -243,7 +248,7 @@ class Applier:
             self.seconds += _STEP_S
 
     def _write(self, move: Move) -> None:
-        """Write the rows of one move: whole rows, as set_entry does."""
+        """Write the rows of one move as set_entry does: a row is written as a whole."""
         before = self.device.db.document()
         document = apply_copy(before, move)
         table, *below = move.parts
@@ -275,7 +280,7 @@ class Applier:
                     self._write_row(f"{table}|{key}", encode_fields(row))
 
     def _flush_neighbors(self, before: dict[str, Any]) -> None:
-        """Flush the neighbors of removed VLAN addresses by ``ip``, which complains where the interface is gone too."""
+        """Flush the neighbors of removed VLAN addresses by ``ip``, which complains if their interface is gone too."""
         links = {link["ifname"] for link in kernel_interfaces(self.device)}
         for key in before.get("VLAN_INTERFACE", {}):
             name, bar, _ = key.partition("|")
@@ -291,7 +296,7 @@ class Applier:
         db.delete_fields(key, removed)
 
     def _is_reached(self, target: dict[str, Any]) -> bool:
-        """Tell whether CONFIG_DB is the target, but for tables that daemons write to."""
+        """Tell whether CONFIG_DB is the target, except for tables that daemons write to."""
         return _without_daemons_tables(self.device.db.document()) == _without_daemons_tables(target)
 
 

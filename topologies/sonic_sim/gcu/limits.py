@@ -33,7 +33,7 @@ class Limits:
         """Tell whether a move from ``state`` to ``after`` may be made."""
         if not move.parts and move.op == "remove":
             return False
-        # An empty table is not allowed; those that the move does not touch are not looked at.
+        # No table may become empty; a move of the whole configuration touches all of them.
         touched_tables = move.parts[:1] or after
         if any(table in after and not after[table] for table in touched_tables):
             return False
@@ -59,7 +59,10 @@ class Limits:
         return rows_made_anew
 
     def referring(self, state: Document, parts: Parts) -> list[Parts]:
-        """Return where the configuration refers to the rows of a table or to one row, the ``parts`` of its place."""
+        """Return the places in the configuration that refer to a table's rows, or to one row.
+
+        ``parts`` is the place of the table or of the row; nothing refers to any other place.
+        """
         if not parts or len(parts) > 2:
             return []
         table = parts[0]
@@ -72,7 +75,7 @@ class Limits:
         return sorted(places, key=pointer)
 
     def _keeps_create_only(self, state: Document, after: Document) -> bool:
-        """Tell whether rows that stay keep their create-only fields, and new ones have all that they will have."""
+        """Tell whether rows that stay keep their create-only fields, and new rows have all that the target has."""
         for table, fields in _CREATE_ONLY.items():
             old_rows = state.get(table, {})
             new_rows = after.get(table, {})
@@ -86,7 +89,7 @@ class Limits:
         return True
 
     def _detaches_first(self, state: Document, after: Document) -> bool:
-        """Tell whether rows that have to be made anew get no further references, and ports of them do not come up."""
+        """Tell whether rows that have to be made anew get no further references, and such ports do not come up."""
         for table, key in self.made_anew(state):
             if key not in after.get(table, {}):
                 continue
@@ -121,6 +124,7 @@ class Limits:
         return False
 
     def _is_valid(self, after: Document) -> bool:
+        """Tell whether a configuration is valid by the models and by its lanes."""
         try:
             self._checker.check(after)
             check_lanes(after)
@@ -130,7 +134,7 @@ class Limits:
 
 
 def _missing(first: Document, second: Document, parts: Parts) -> list[Parts]:
-    """Return the places at or below ``parts`` that only the first document has, or with another list or value."""
+    """Return the places at or below ``parts`` that the second document lacks, or has with another list or value."""
     value = value_at(first, parts)
     other_value = value_at(second, parts)
     if not isinstance(value, dict) or not isinstance(other_value, dict):
@@ -143,7 +147,7 @@ def _missing(first: Document, second: Document, parts: Parts) -> list[Parts]:
 
 
 def ports_to_shut(before: Document, after: Document) -> list[str]:
-    """Return the ports of rows that differ and that change only while their port is down, each once."""
+    """Return the ports, each once, of differing rows that may change only while their port is down."""
     ports: list[str] = []
     for table in _SHUT_TABLES:
         old_rows = before.get(table, {})
@@ -155,7 +159,7 @@ def ports_to_shut(before: Document, after: Document) -> list[str]:
 
 
 def admin_status(state: Document, port: str) -> str | None:
-    """Return the administrative state of a port, None where there is no such port."""
+    """Return the administrative state of a port; None if the port does not exist."""
     row = state.get("PORT", {}).get(port)
     return None if row is None else str(row.get("admin_status", "down"))
 
@@ -167,7 +171,10 @@ def raises(port: str, state: Document, after: Document) -> bool:
 
 
 def _keeps_ports_shut(state: Document, after: Document, target: Document) -> bool:
-    """Tell whether rows that need a port down change only then, and it comes up only once they are as in the target."""
+    """Tell whether rows that need their port down change only then.
+
+    A port may also come up only once these rows are as in the target.
+    """
     if any(admin_status(state, port) not in (None, "down") for port in ports_to_shut(state, after)):
         return False
     return not any(raises(port, state, after) for port in ports_to_shut(state, target))
@@ -185,7 +192,7 @@ def check_lanes(document: Document) -> None:
 
 
 def _first_field(rows: Mapping[str, Mapping[str, Any]], fields: tuple[str, ...]) -> str:
-    """Return the first of these fields that any row has, empty if none has one."""
+    """Return the first of these fields that any row has, of ``*`` the first field of all; empty if there is none."""
     if fields == ("*",):
         return next((name for row in rows.values() for name in row), "")
     for name in fields:
@@ -197,9 +204,9 @@ def _first_field(rows: Mapping[str, Mapping[str, Any]], fields: tuple[str, ...])
 def _keeps_row(
     before: Mapping[str, Any] | None, row: Mapping[str, Any], goal: Mapping[str, Any], fields: tuple[str, ...]
 ) -> bool:
-    """Tell whether a row keeps its create-only fields, or has those of its goal where it is new.
+    """Tell whether a row keeps its create-only ``fields``, or, if it is new, has those of the target.
 
-    ``goal`` is the row in the target; ``before`` is None for a new row.
+    ``before`` is the row before the move, None for a new row; ``goal`` is the row in the target.
     """
     if before is row:
         return True

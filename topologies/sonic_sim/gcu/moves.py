@@ -12,7 +12,7 @@ Parts = tuple[str, ...]
 
 
 def value_at(document: Any, parts: Parts) -> Any:
-    """Return the value at a place, None where there is none."""
+    """Return the value at a place; None if there is none."""
     value = document
     for part in parts:
         if isinstance(value, list) and part.isdigit() and int(part) < len(value):
@@ -25,7 +25,7 @@ def value_at(document: Any, parts: Parts) -> Any:
 
 
 def apply_copy(document: Any, move: Move) -> Any:
-    """Return the document after a move; untouched parts are shared with the one before."""
+    """Return the document after a move; parts that the move does not touch are shared with ``document``."""
     if not move.parts:
         return {} if move.op == "remove" else copy.deepcopy(move.value)
     result = dict(document)
@@ -51,12 +51,15 @@ def removing(parts: Parts) -> Move:
 
 
 def replacing(target: Any, parts: Parts, source: Parts | None = None) -> Move:
-    """Return the replacement of a place by the target's value, there or at another place."""
+    """Return the replacement of a place by the target's value there, or at ``source``."""
     return Move("replace", parts, value_at(target, parts if source is None else source))
 
 
 def adding(state: Any, target: Any, parts: Parts, source: Parts | None = None) -> Move:
-    """Return the addition of the target's value, there or at ``source``, with the parents that ``state`` lacks."""
+    """Return the addition of a place by the target's value there, or at ``source``.
+
+    Parents that ``state`` lacks are added with it.
+    """
     value = value_at(target, parts if source is None else source)
     for depth in range(1, len(parts)):
         if value_at(state, parts[:depth]) is not None:
@@ -70,7 +73,7 @@ def adding(state: Any, target: Any, parts: Parts, source: Parts | None = None) -
 
 
 def low_level(state: Any, target: Any, parts: Parts = ()) -> Iterator[Move]:
-    """Yield the changes of single values."""
+    """Yield the changes of the single values at or below a place."""
     old = value_at(state, parts)
     new = value_at(target, parts)
     if isinstance(old, list) or isinstance(new, list):
@@ -99,18 +102,18 @@ def _additions(state: Any, target: Any, parts: Parts) -> Iterator[Move]:
 
 
 def _leaves(value: Any, parts: Parts) -> Iterator[Parts]:
-    """Yield the places of the single values in ``value``, which is at ``parts``: an empty one is such a value too."""
+    """Yield the places of the single values in ``value``, which is at ``parts``; an empty dict or list is one too."""
     if isinstance(value, dict) and value:
         for name, inner in value.items():
             yield from _leaves(inner, (*parts, name))
     elif isinstance(value, list) and value:
-        yield from ((*parts, str(place)) for place in range(len(value)))
+        yield from ((*parts, str(index)) for index in range(len(value)))
     else:
         yield parts
 
 
 def _list_changes(state: Any, target: Any, parts: Parts) -> Iterator[Move]:
-    """Yield removals, additions and replacements of members; a list of the same members is replaced whole."""
+    """Yield removals, additions and replacements of members; a list with the same members is replaced as a whole."""
     old = value_at(state, parts) or []
     new = value_at(target, parts) or []
     old_counts = Counter(old)
@@ -118,14 +121,14 @@ def _list_changes(state: Any, target: Any, parts: Parts) -> Iterator[Move]:
     if old_counts == new_counts:
         yield replacing(target, parts)
         return
-    surplus = [(*parts, str(place)) for place, member in enumerate(old) if old_counts[member] > new_counts[member]]
-    missing = [place for place, member in enumerate(new) if new_counts[member] > old_counts[member]]
-    for place_in_old in surplus:
-        yield removing(place_in_old)
-    for place in missing:
+    surplus = [(*parts, str(index)) for index, member in enumerate(old) if old_counts[member] > new_counts[member]]
+    missing = [index for index, member in enumerate(new) if new_counts[member] > old_counts[member]]
+    for surplus_place in surplus:
+        yield removing(surplus_place)
+    for index in missing:
         # A JSON patch adds to a list at its end at most.
-        place_to_add = min(len(old), place)
-        yield adding(state, target, (*parts, str(place_to_add)), (*parts, str(place)))
-    for place_in_old in surplus:
-        for place in missing:
-            yield replacing(target, place_in_old, (*parts, str(place)))
+        index_to_add = min(len(old), index)
+        yield adding(state, target, (*parts, str(index_to_add)), (*parts, str(index)))
+    for surplus_place in surplus:
+        for index in missing:
+            yield replacing(target, surplus_place, (*parts, str(index)))

@@ -24,7 +24,7 @@ class NoOrderError(Exception):
 
 
 def sorted_moves(current: Document, target: Document, checker: Checker) -> list[Move]:
-    """Return the moves from one configuration to another. Raises NoOrderError."""
+    """Return the moves from one configuration to another, in order. Raises NoOrderError."""
     search = _Search(target, Limits(target, checker))
     path = [_SearchState(current, search.moves(current))]
     seen = {_fingerprint(current, current)}
@@ -59,17 +59,17 @@ class _SearchState(NamedTuple):
 
 
 def _fingerprint(state: Document, first: Document) -> str:
-    """Return a text that differs between the states reached from the same beginning."""
+    """Return a text that is different for different states that are reached from the state ``first``."""
     changed = {name: rows for name, rows in state.items() if rows is not first.get(name)}
     removed = [name for name in first if name not in state]
     return json.dumps([changed, removed], sort_keys=True)
 
 
 class _Marks(set[str]):
-    """The moves seen."""
+    """The moves that were seen so far."""
 
     def new(self, move: Move) -> bool:
-        """Tell whether a move comes for the first time, and keep it."""
+        """Tell whether a move is seen for the first time, and remember it."""
         mark = json.dumps(move.operation(), sort_keys=True)
         if mark in self:
             return False
@@ -81,6 +81,7 @@ class _Search:
     """The possible next moves on the way to a target."""
 
     def __init__(self, target: Document, limits: Limits) -> None:
+        """Take the target, and the checks of a move on the way to it."""
         self.target = target
         self.limits = limits
 
@@ -88,7 +89,7 @@ class _Search:
         """Yield moves of whole rows, then the smallest changes, then their extensions."""
         yielded = _Marks()
         extended = _Marks()
-        yield from filter(yielded.new, self._rows(state))
+        yield from filter(yielded.new, self._moves_of_rows(state))
         # First in, first out: all of these come before their extensions.
         moves = deque([*self._detaching(state), *low_level(state, self.target)])
         while moves:
@@ -98,8 +99,8 @@ class _Search:
             if extended.new(move):
                 moves.extend(self._extended(move, state))
 
-    def _rows(self, state: Document) -> Iterator[Move]:
-        """Yield the removal of rows, then the addition of rows; with its last row the table is removed."""
+    def _moves_of_rows(self, state: Document) -> Iterator[Move]:
+        """Yield the removals of whole rows, then their additions; a table is removed with its last row."""
         for table, rows in state.items():
             for key in rows:
                 if key not in self.target.get(table, {}):
@@ -110,7 +111,7 @@ class _Search:
                     yield adding(state, self.target, (table, key))
 
     def _detaching(self, state: Document) -> Iterator[Move]:
-        """Yield the removal of references to rows that have to be made anew."""
+        """Yield the removals of references to rows that have to be made anew."""
         for row in self.limits.made_anew(state):
             yield from map(removing, self.limits.referring(state, row))
 
@@ -124,14 +125,14 @@ class _Search:
         if raised:
             yield Move(move.op, move.parts, _shut(move, raised))
         if move.parts:
-            yield self._upper((move.place or move.parts)[:-1], state)
+            yield self._change_of_parent((move.place or move.parts)[:-1], state)
         if move.op == "replace" and move.parts:
             yield removing(move.parts)
         if move.op == "remove":
             yield from map(removing, self.limits.referring(state, move.parts))
 
-    def _upper(self, parts: Parts, state: Document) -> Move:
-        """Return the change of the parent of a place."""
+    def _change_of_parent(self, parts: Parts, state: Document) -> Move:
+        """Return the move that brings the place ``parts``, the parent of a changed one, to the target's value."""
         old: Any = state
         new: Any = self.target
         for part in parts:
@@ -145,8 +146,8 @@ class _Search:
 
 
 def _shut(move: Move, ports: list[str]) -> Any:
-    """Return the value of a move with ports down."""
-    # The place of a field: the move is of ``admin_status`` itself.
+    """Return the value of a move with these ports down."""
+    # The place is that of a field, so the move is of ``admin_status`` itself.
     if len(move.parts) == 3:
         return "down"
     value = copy.deepcopy(move.value)

@@ -17,9 +17,9 @@ class PatchError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Move:
-    """One change of a configuration: ``op``, the parts of its pointer, and its value.
+    """One change of a configuration: its operation, the parts of its pointer, and its value.
 
-    ``place`` is what an addition is for, below ``parts`` where what holds it is missing as well.
+    ``place`` is the place of the value that an addition is for. It is below ``parts`` if its parents are added too.
     """
 
     op: str
@@ -46,13 +46,13 @@ def parts_of(path: str) -> tuple[str, ...]:
 
 
 def read_patch(text: str) -> list[Operation]:
-    """Parse a patch. Raises PatchError."""
+    """Return the operations of a patch. Raises PatchError."""
     try:
         operations = list(json.loads(text))
-        for place, operation in enumerate(operations):
+        for index, operation in enumerate(operations):
             if isinstance(operation, str):
-                # Versions of jsonpatch word it in several ways: as 1.33, which SONiC has.
-                list(JsonPatch(operations[:place]))
+                # As jsonpatch 1.33 says it, which SONiC has. It refuses a wrong operation before this one first.
+                list(JsonPatch(operations[:index]))
                 raise PatchError("Document is expected to be sequence of operations, got a sequence of strings.")
         return list(JsonPatch(operations))
     except (json.JSONDecodeError, TypeError, JsonPatchException, JsonPointerException) as error:
@@ -67,8 +67,8 @@ def apply_patch(document: dict[str, Any], patch: list[Operation]) -> Any:
         copied = {name: copy.deepcopy(document[name]) for name in tables if name in document}
         result: Any = {**document, **copied}
         for operation in operations:
-            # A value that an operation adds is in the document itself, so that later operations change the patch as
-            # well: the jsonpatch of SONiC (1.33) does so, later versions copy it. Applied again, such a patch may fail.
+            # The document holds the value of the patch itself, so that later operations change the patch as well: the
+            # jsonpatch of SONiC (1.33) does so, later versions copy it. Applied again, such a patch may fail.
             result = _shared(JsonPatch([operation]).apply(result, in_place=True), operation)
         return result
     except (JsonPatchException, JsonPointerException) as error:
@@ -81,14 +81,14 @@ def _tables_named(operations: list[Operation]) -> set[str]:
     for operation in operations:
         for pointer_name in ("path", "from"):
             parts = str(operation.get(pointer_name, "")).split("/")
-            # Before the first slash there is nothing, and in the pointer of the whole document no slash.
+            # A pointer begins with a slash; that of the whole document is empty.
             if len(parts) > 1:
                 tables.add(unescape(parts[1]))
     return tables
 
 
 def _shared(document: Any, operation: Operation) -> Any:
-    """Return a document that holds the value of the operation itself where it was added."""
+    """Return a document after an operation, with the operation's own value in place of its copy."""
     value = operation.get("value")
     if operation["op"] not in ("add", "replace") or not isinstance(value, dict | list):
         return document
@@ -102,7 +102,7 @@ def _shared(document: Any, operation: Operation) -> Any:
 
 
 def difference(old: Any, new: Any) -> list[Operation]:
-    """Return the patch from one document to another; shared objects are not compared."""
+    """Return the patch from one document to another; values that are the same object are not compared."""
     if isinstance(old, dict) and isinstance(new, dict):
         shared = {name for name, value in old.items() if new.get(name) is value}
         old = {name: value for name, value in old.items() if name not in shared}

@@ -19,7 +19,7 @@ _FECS = ("rs", "fc", "none", "auto")
 
 
 def refusal(device: Device, current: Mapping[str, Any], target: Any) -> str | None:
-    """Return why a change is not permitted, in the updater's words, or None."""
+    """Return why a change is not permitted, in the updater's words; None if it is."""
     patch = difference(current, target)
     for path in _NEVER_REMOVED:
         if any(operation["op"] == "remove" and operation["path"] == path for operation in patch):
@@ -38,7 +38,7 @@ def refusal(device: Device, current: Mapping[str, Any], target: Any) -> str | No
 
 
 def _table_refusal(device: Device, operation: Operation) -> str | None:
-    """Return why the validator of a table does not permit an operation, None if it does."""
+    """Return why the validator of a table does not permit an operation; None if it does."""
     parts = parts_of(operation["path"])
     if not parts or not parts[0]:
         return f"Invalid jsonpatch path: {operation['path']}"
@@ -50,7 +50,7 @@ def _table_refusal(device: Device, operation: Operation) -> str | None:
 
 
 def _acl_refusal(current: Mapping[str, Any], target: Mapping[str, Any]) -> str | None:
-    """Refuse changes of the rules of a data ACL whose type changes."""
+    """Return why a rule of a data ACL may not change: the type of its ACL changes. None if there is no such rule."""
     old_tables = current.get("ACL_TABLE", {})
     new_tables = target.get("ACL_TABLE", {})
     changed = []
@@ -90,8 +90,8 @@ def _tunable(
 ) -> Callable[[Device, Operation], bool]:
     """Return a check that permits ``operations`` on the ``allowed`` fields, on the ASICs that GCU knows.
 
-    ``not_td2`` are those of them that Trident 2 cannot change. With ``by_end`` a field is compared by the last part of
-    its path, whatever row it is in.
+    ``not_td2`` are the fields that Trident 2 cannot change. With ``by_end`` a field is compared by the last part of its
+    path, whatever row it is in.
     """
 
     def check(device: Device, operation: Operation) -> bool:
@@ -112,8 +112,8 @@ def _tunable(
     return check
 
 
-def _port(device: Device, operation: Operation) -> bool:
-    """Allow speeds and FEC modes that STATE_DB lists for the port."""
+def _permits_port_change(device: Device, operation: Operation) -> bool:
+    """Tell whether an operation on PORT sets only speeds and FEC modes that STATE_DB lists for the ports."""
     parts = parts_of(operation["path"])[1:]
     # The value as it is in the table, whether the path ends at the table, a row or a field.
     rows = operation.get("value")
@@ -138,7 +138,7 @@ _NO_PORT_NAME = "invalid null reference in method 'Table_hget', argument 2 of ty
 
 
 def _is_supported(device: Device, port: str, row: Mapping[str, Any]) -> bool:
-    """Tell whether STATE_DB lists the speed and FEC mode of a port's row, as far as it has them."""
+    """Tell whether STATE_DB lists the speed and the FEC mode that a port's row states, if any."""
     key = f"PORT_TABLE|{port}"
     supported = rows_of_database(device, STATE, key).get(key, {})
     speeds = supported.get("supported_speeds")
@@ -148,7 +148,7 @@ def _is_supported(device: Device, port: str, row: Mapping[str, Any]) -> bool:
 
 
 def _supported_fecs(text: str) -> tuple[str, ...]:
-    """Return the FEC modes that a field of STATE_DB lists: any where it is missing, none for ``N/A``."""
+    """Return the FEC modes that a field of STATE_DB lists: all for a missing field, none for ``N/A``."""
     if not text:
         return _FECS
     if text == "N/A":
@@ -182,5 +182,5 @@ _VALIDATORS = {
         ),
         "rdma_config_update_validator",
     ),
-    "PORT": _Validator(_port, "port_config_update_validator"),
+    "PORT": _Validator(_permits_port_change, "port_config_update_validator"),
 }
