@@ -97,9 +97,10 @@ _SIZE_STEPS = 3
 def collective_command(
     fabric: Fabric, hosts: Sequence[Host], gpus: int, collective: Collective, algorithm: Algorithm, message_bytes: int
 ) -> Argv:
-    """Return the command of a collective among all GPUs of ``hosts``, by the first of them, which starts it by mpirun.
+    """Return the command of a collective among all GPUs of ``hosts``, by the name of the node that runs it.
 
-    ``gpus`` is the number of GPUs of a node, ``message_bytes`` the largest size.
+    The first node starts all others by mpirun. ``gpus`` is the number of GPUs of a node, ``message_bytes`` the largest
+    size.
     """
     launcher = hosts[0]
     slots = ",".join(f"{host.name}:{gpus}" for host in hosts)

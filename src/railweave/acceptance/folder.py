@@ -192,7 +192,7 @@ class _FolderReader:
             self._add(_Complaint("RW925", message, "run them again"), test.id, folder)
 
     def _read_meta(self, path: str, where: str) -> ResultMeta | None:
-        """Return the content of a meta file, None if there is none or it is not JSON."""
+        """Return the content of a meta file; None if there is none, or if it is not JSON (a complaint)."""
         try:
             meta = read_meta(content_of(path, _LARGEST_BYTES))
         except OSError:
@@ -338,7 +338,7 @@ _DIFFERENCE = 0.01
 
 
 def _differ(first: ToolReading, second: ToolReading) -> bool:
-    """Tell whether two readings have different rates of one name; what programs round (`_DIFFERENCE`) is ignored."""
+    """Tell whether two readings have a rate that differs by more than programs round (`_DIFFERENCE`)."""
     shared_rates = [name for name in first.values.keys() & second.values.keys() if "gbps" in name.casefold()]
     for name in shared_rates:
         first_rate = first.values[name]

@@ -56,10 +56,10 @@ def error_symptoms(case: Case) -> Iterator[Symptom]:
     for port in ports:
         ports_of_kind[port.link.kind].append(port)
     for peers in ports_of_kind.values():
-        usual = median(port.uncorrected for port in peers)
+        usual_uncorrected = median(port.uncorrected for port in peers)
         outlier_rate = max(_WARN_BER, _OUTLIER * median(port.bit_error_rate for port in peers))
         for port in peers:
-            allowed = max(usual, port.bits / _CODEWORD_BITS * _FRAME_LOSS_RATIO)
+            allowed = max(usual_uncorrected, port.bits / _CODEWORD_BITS * _FRAME_LOSS_RATIO)
             # The first comparison saves time: the tail of the distribution takes long to compute.
             if port.uncorrected > allowed and port.uncorrected > most_by_chance(allowed, len(ports)):
                 yield _uncorrected_symptom(case, port)

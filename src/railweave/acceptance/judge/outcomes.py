@@ -118,7 +118,10 @@ def _outcome(test: PlannedTest, readings: Mapping[str, ToolReading]) -> Measured
 
 
 def _mismatch(reading: ToolReading, test: PlannedTest) -> str:
-    """Return why a result is not that of the planned test: its link, MTU or queue pairs differ. Empty if it is."""
+    """Return why a result is not that of the planned test; empty if it is.
+
+    The link, the MTU or the number of queue pairs may differ.
+    """
     if reading.values.get("link") == "IB":
         fix = "name the RDMA device of the fabric (`rdma` in the intent)"
         return f"{test.id} ran over InfiniBand, not over RoCE: {fix}"

@@ -86,7 +86,7 @@ def round_symptoms(case: Case, code: str, kind: RoundKind) -> Iterator[Symptom]:
 def did_well(case: Case) -> frozenset[str]:
     """Return the tests that show that the elements they used are healthy.
 
-    While others send, a pair may be slow by chance: such a test clears only if it reached the bandwidth that its NICs
+    While others send, a pair may be slow by chance: such a test counts only if it reached the bandwidth that its NICs
     must reach alone.
     """
     least_alone = _least_alone(case)

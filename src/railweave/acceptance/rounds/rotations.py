@@ -48,9 +48,9 @@ def pairs_of(lanes: Sequence[Lane], rotation: Rotation) -> list[Pair]:
     for lane in lanes:
         if rotation.kind is RotationKind.WITHIN:
             for ports in lane.stripes:
-                pairs += _rotated(ports, 1 + rotation.step % max(1, len(ports) - 1))
+                pairs += _rotated(ports, _circle_shift(ports, rotation.step))
         elif rotation.kind is RotationKind.EVERY:
-            pairs += _rotated(lane.ports, 1 + rotation.step % max(1, len(lane.ports) - 1))
+            pairs += _rotated(lane.ports, _circle_shift(lane.ports, rotation.step))
         else:
             pairs += _rotated(lane.ports, _stripe_shift(lane, rotation.step))
     return pairs
@@ -89,6 +89,11 @@ def rail_steps(lanes: Sequence[Lane]) -> int:
     return (most_rails - 1) * max(1, across_steps(lanes))
 
 
+def _circle_shift(ports: Sequence[Endpoint], step: int) -> int:
+    """Return the shift of a rotation on a circle of ``ports``, from 1 up to one less than their number."""
+    return 1 + step % max(1, len(ports) - 1)
+
+
 def _rotated(ports: Sequence[Endpoint], shift: int) -> Iterator[Pair]:
     """Yield each port with the one that is ``shift`` further on a circle; a single port has no pair."""
     if len(ports) < 2:
@@ -100,7 +105,7 @@ def _rotated(ports: Sequence[Endpoint], shift: int) -> Iterator[Pair]:
 def _stripe_shift(lane: Lane, step: int) -> int:
     """Return by how many ports a rotation shifts a lane, so that each port is paired with one of another stripe.
 
-    If one stripe has more than half of the ports, no shift does that for all of them, and it is half of the ports.
+    If one stripe has more than half of the ports, no shift does that for all of them: then it is half of their number.
     """
     count = len(lane.ports)
     longest = max(map(len, lane.stripes))

@@ -225,7 +225,7 @@ class AcceptanceRunner:
         requests = {node: {**self._request(node), "work": work} for node, work in works.items()}
         start_answers = self._start(requests, timed_rounds[0].times.read)
         self._follow(block, timed_rounds)
-        answers = self._fetched(nodes)
+        answers = self._fetch(nodes)
         idle = not_started(block, start_answers, answers)
         self.problems.update(idle)
         self._store_results(block, answers, idle)
@@ -322,7 +322,7 @@ class AcceptanceRunner:
 
     # Results
 
-    def _fetched(self, nodes: Iterable[str]) -> dict[str, NodeAnswer]:
+    def _fetch(self, nodes: Iterable[str]) -> dict[str, NodeAnswer]:
         """Return the answers of the nodes about a block that has ended; nodes that fail are asked again."""
         # Their clocks may be late by what the rounds allow for, and the last counters are read after the end.
         self.clock.sleep(self.pace.start_s + self.pace.read_s)

@@ -61,17 +61,17 @@ def _loads(switch: CountedSwitch, uplinks: list[WatchedPort]) -> list[UplinkLoad
 def _finding(name: str, uplink_loads: list[UplinkLoad], index: float) -> HealthFinding:
     """Return the finding of a switch, with its most and its least loaded uplink; ``index`` is that of Jain."""
     by_load = attrgetter("load")
-    least, least_load = min(uplink_loads, key=by_load)
-    most, most_load = max(uplink_loads, key=by_load)
+    idlest, least_load = min(uplink_loads, key=by_load)
+    busiest, most_load = max(uplink_loads, key=by_load)
     message = (
         f"{name} spreads its load unevenly over {len(uplink_loads)} uplinks: {most_load:.0%} of the rate at"
-        f" {most.port}, {least_load:.0%} at {least.port} (Jain's index {index:.2f}, at least {LEAST_JAIN})"
+        f" {busiest.port}, {least_load:.0%} at {idlest.port} (Jain's index {index:.2f}, at least {LEAST_JAIN})"
     )
     fix = (
         f"use more queue pairs per connection, check the hash (`{command_line('check')}`, L-1 to L-3) and"
         " `show ip route`"
     )
-    ports = (most, least)
+    ports = (busiest, idlest)
     return HealthFinding(
         code=UPLINK_IMBALANCE,
         severity=Severity.WARNING,
