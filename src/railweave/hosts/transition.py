@@ -39,7 +39,7 @@ def _mixed_marking(accepted: NicMarking | None, sent: NicMarking | None) -> NicM
 
 
 def route_mtu(node: NodeSettings) -> int | None:
-    """Return the MTU of a node's routes in bytes, None if it is the interfaces' MTU."""
+    """Return the MTU of a node's routes in bytes; None if it is the interfaces' MTU."""
     if node.sent_mtu_bytes >= node.mtu_bytes:
         return None
     return node.sent_mtu_bytes

@@ -153,7 +153,7 @@ def _open_step(labs: _Comparison, end: End) -> _Step:
 
 
 def _obstacle(labs: _Comparison, end: End, far: End) -> str:
-    """Return why no cable can lead from ``end`` to ``far``, empty if one can."""
+    """Return why no cable can lead from ``end`` to ``far``; empty if one can."""
     present_far = labs.far_ends.get(end)
     if present_far is not None:
         return f"the cable of {_end_text(end)} leads to {_end_text(present_far)}, not to {_end_text(far)}"

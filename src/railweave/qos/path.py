@@ -137,7 +137,7 @@ def _path_to(fabric: Fabric, first: Link, start: Switch, end: Switch) -> NicPath
 
 
 def _links_down(fabric: Fabric, super_spine: str, leaf: Switch) -> tuple[Link, Link] | None:
-    """Return the links from a super-spine over a spine to a leaf, None if they are not connected."""
+    """Return the links from a super-spine over a spine to a leaf; None if they are not connected."""
     for spine in fabric.above(leaf.name):
         to_spine = _downlink(fabric, super_spine, spine)
         to_leaf = _downlink(fabric, spine, leaf.name)

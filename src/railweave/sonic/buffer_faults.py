@@ -98,46 +98,46 @@ def _pool_faults(tables: "ConfigDb", chip_bytes: int | None) -> Iterator[BufferF
         xoff = _bytes(row, "xoff")
         if size is None:
             continue
-        place = f"BUFFER_POOL|{name}"
+        pool = f"BUFFER_POOL|{name}"
         if xoff is not None and xoff >= size:
-            yield BufferFault(place, f"has a headroom pool of {xoff} bytes in {size}", "raise size, or lower xoff")
+            yield BufferFault(pool, f"has a headroom pool of {xoff} bytes in {size}", "raise size, or lower xoff")
         if chip_bytes is not None and size > _ROUNDING * chip_bytes:
-            yield BufferFault(place, f"has {size} bytes, the chip {chip_bytes}", "lower size to what the chip has")
+            yield BufferFault(pool, f"has {size} bytes, the chip {chip_bytes}", "lower size to what the chip has")
 
 
 def _profile_faults(tables: "ConfigDb") -> Iterator[BufferFault]:
     """Yield a fault for each profile without an existing pool or exactly one threshold, and those of its headroom."""
     pools = _table(tables, "BUFFER_POOL")
     for name, row in _table(tables, "BUFFER_PROFILE").items():
-        place = f"BUFFER_PROFILE|{name}"
+        profile = f"BUFFER_PROFILE|{name}"
         pool = str(row.get("pool"))
         if pool not in pools:
             existing = ", ".join(sorted(pools)) or "none"
             yield BufferFault(
-                place, f"is of pool {pool}, which is not there", f"name a pool of the switch ({existing}), or add it"
+                profile, f"is of pool {pool}, which is not there", f"name a pool of the switch ({existing}), or add it"
             )
             continue
         thresholds = [field for field in ("dynamic_th", "static_th") if field in row]
         if len(thresholds) != 1:
             yield BufferFault(
-                place, f"states {' and '.join(thresholds) or 'no threshold'}", "state dynamic_th or static_th"
+                profile, f"states {' and '.join(thresholds) or 'no threshold'}", "state dynamic_th or static_th"
             )
-        yield from _headroom_faults(place, row, pool, pools[pool])
+        yield from _headroom_faults(profile, row, pool, pools[pool])
 
 
 def _headroom_faults(
-    place: str, profile: Mapping[str, object], pool: str, pool_row: Mapping[str, object]
+    profile: str, profile_row: Mapping[str, object], pool: str, pool_row: Mapping[str, object]
 ) -> Iterator[BufferFault]:
     """Yield a fault if the headroom of a profile is in an egress pool, or has no room in its pool."""
-    xoff = _bytes(profile, "xoff")
-    size = _bytes(profile, "size") or 0
+    xoff = _bytes(profile_row, "xoff")
+    size = _bytes(profile_row, "size") or 0
     if not xoff:
         return
     if pool_row.get("type") == "egress":
-        yield BufferFault(place, f"keeps headroom in {pool}, an egress pool", "name an ingress pool")
+        yield BufferFault(profile, f"keeps headroom in {pool}, an egress pool", "name an ingress pool")
     elif size < xoff and not _bytes(pool_row, "xoff"):
         what = f"reserves {size} bytes for {xoff} of headroom, and {pool} has no headroom pool"
-        yield BufferFault(place, what, f"raise size to {xoff} or more, or state xoff of BUFFER_POOL|{pool}")
+        yield BufferFault(profile, what, f"raise size to {xoff} or more, or state xoff of BUFFER_POOL|{pool}")
 
 
 def _missing_profiles(tables: "ConfigDb") -> Iterator[BufferFault]:
@@ -181,7 +181,7 @@ def _exhausted_pools(tables: "ConfigDb") -> Iterator[BufferFault]:
 
 
 def _group_count(key: str) -> int:
-    """Return how many priority groups a row such as ``Ethernet0|3-4`` has; 1 where its key is not a range."""
+    """Return the number of priority groups of a row such as ``Ethernet0|3-4``; 1 if its key is not a range."""
     first, _, last = key.partition("|")[2].partition("-")
     last = last or first
     if not first.isdigit() or not last.isdigit():

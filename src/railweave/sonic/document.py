@@ -54,7 +54,7 @@ class RunningConfig:
 
     @cached_property
     def frr_document(self) -> "FrrDocument | None":
-        """Return FRR's configuration, parsed once; None where it is unknown."""
+        """Return FRR's configuration, parsed once; None if it is unknown."""
         from railweave.sonic.frr import parse_frr
 
         if self.frr is None:

@@ -81,6 +81,7 @@ class Leak(NamedTuple):
 
 
 def _nodes_of(owner: str) -> str:
+    """Return in words what belongs to an owner of addresses."""
     if owner == SWITCHES:
         return owner
     if owner == NO_TENANT:
@@ -142,6 +143,7 @@ def _passes(rules: PortFilter, source: Pool, destination: Pool) -> bool:
 
 
 def _listed(value: object) -> tuple[str, ...]:
+    """Return the members of a field that is a list, or a text with commas; none for any other value."""
     if isinstance(value, str):
         return tuple(filter(None, value.split(",")))
     if isinstance(value, Iterable):

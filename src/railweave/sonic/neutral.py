@@ -84,14 +84,14 @@ def neutral_fields(table: str, key: str = "") -> Fields:
 
 
 def instead_of_field(table: str, key: str, field: str, present: Value) -> Value | None:
-    """Return the value that a field gets in place of its removal, None where it is really removed."""
+    """Return the value that a field gets in place of its removal; None if it is really removed."""
     if table in (SWITCH_HASH, SWITCH_TRIMMING):
         return present
     return neutral_fields(table, key).get(field)
 
 
 def instead_of_row(table: str, key: str, present: Fields) -> dict[str, Value] | None:
-    """Return the fields that a row gets in place of its removal, None where it is really removed."""
+    """Return the fields that a row gets in place of its removal; None if it is really removed."""
     values = WITHOUT_ROW.get((table, key))
     if values is None:
         return None

@@ -216,7 +216,7 @@ def _pools_of(running: ConfigDb, kept: frozenset[str]) -> frozenset[str]:
 
 
 def owned_table(scope: Scope, table: str) -> OwnedTable | None:
-    """Return how a table is owned on this device, None if it is unmanaged."""
+    """Return how a table is owned on this device; None if it is unmanaged."""
     owned = OWNED.get(table)
     if owned is not None and owned.buffers and not scope.buffers:
         return None
@@ -229,12 +229,13 @@ def port_of(key: str) -> str:
 
 
 def numbers_of(key: str) -> range:
-    """Return the priority groups or queues of a row such as ``Ethernet0|3-4``, none where its key has no numbers."""
+    """Return the priority groups or queues of a row such as ``Ethernet0|3-4``; none if its key has no numbers."""
     return _numbers(key.partition("|")[2])
 
 
 @lru_cache(maxsize=256)
 def _numbers(text: str) -> range:
+    """Return the numbers of a range such as ``3-4``, or of a single number; none for another text."""
     first, _, last = text.partition("-")
     last = last or first
     if not first.isdigit() or not last.isdigit():

@@ -153,16 +153,19 @@ _OF_FIELDS: Final = {
 
 
 def field_reason(table: str, field: str) -> str:
-    """Return why a field has its value, where the reason does not depend on the row; empty elsewhere."""
+    """Return why a field has its value; empty if the reason depends on the row."""
     return _OF_FIELDS.get((table, field), "")
 
 
 def frr_reason(line: str, context: str = "") -> str:
-    """Return why ``line`` is in a rendered FRR file, in the contexts ``context``."""
+    """Return why a line is in a rendered FRR file; ``context`` are the contexts that it is in."""
     rules = _COMPILED
     if "address-family ipv6" in context:
         rules = (*_COMPILED_IPV6, *_COMPILED)
-    return next((reason for pattern, reason in rules if pattern.match(line)), _UNKNOWN)
+    for pattern, reason in rules:
+        if pattern.match(line):
+            return reason
+    return _UNKNOWN
 
 
 def frr_lines(text: str) -> Iterator[FrrLine]:

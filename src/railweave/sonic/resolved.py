@@ -149,11 +149,11 @@ class ResolvedTables:
         return all(table in self.tables for table in tables)
 
     def table(self, name: str) -> Table:
-        """Return a table, empty where it was not read."""
+        """Return a table; empty if it was not read."""
         return self.tables.get(name, {})
 
     def row(self, table: str, key: str) -> Fields:
-        """Return a row, empty where it does not exist."""
+        """Return a row; empty if it does not exist."""
         return self.table(table).get(key, {})
 
     @property
@@ -206,7 +206,7 @@ class ResolvedTables:
         return self.map_of("DSCP_TO_TC_MAP", "global", "dscp_to_tc_map")
 
     def schedulers(self, port: str) -> dict[int, Scheduler | None] | None:
-        """Return the scheduler of each queue of a port, None where that was not read."""
+        """Return the scheduler of each queue of a port; None if that was not read."""
         if not self.knows("QUEUE", "SCHEDULER"):
             return None
         rows = self._rows_of_port("QUEUE", port)
@@ -217,6 +217,7 @@ class ResolvedTables:
         return self._scheduler(str(reference))
 
     def _read_scheduler(self, name: str) -> Scheduler | None:
+        """Return a scheduler; None if it does not exist."""
         row = self.row("SCHEDULER", name)
         if not row:
             return None
@@ -229,7 +230,7 @@ class ResolvedTables:
         return Scheduler(kind, weight, rates)
 
     def wreds(self, port: str) -> dict[int, Wred | None] | None:
-        """Return the WRED profile of each queue of a port, None where that was not read."""
+        """Return the WRED profile of each queue of a port; None if that was not read."""
         if not self.knows("QUEUE", "WRED_PROFILE"):
             return None
         rows = self._rows_of_port("QUEUE", port)
@@ -248,11 +249,11 @@ class ResolvedTables:
         return Wred(name, text(row.get("ecn")) or "ecn_none", colors)
 
     def group_buffers(self, port: str) -> dict[int, BufferUse | None] | None:
-        """Return the buffer of each priority group of a port, None where that was not read."""
+        """Return the buffer of each priority group of a port; None if that was not read."""
         return self._buffers(PRIORITY_GROUPS, port)
 
     def queue_buffers(self, port: str) -> dict[int, BufferUse | None] | None:
-        """Return the buffer of each queue of a port, None where that was not read."""
+        """Return the buffer of each queue of a port; None if that was not read."""
         return self._buffers("BUFFER_QUEUE", port)
 
     def _buffers(self, table: str, port: str) -> dict[int, BufferUse | None] | None:
@@ -381,14 +382,14 @@ def _marking_of_color(row: Fields, color: str) -> Marking | None:
 
 
 def _exponent(value: Value | None) -> int | None:
-    """Return the exponent of an alpha, None where SONiC refuses the value (-8 to 7 are valid)."""
+    """Return the exponent of an alpha; None if SONiC refuses the value (-8 to 7 are valid)."""
     if not isinstance(value, str) or not _EXPONENT.fullmatch(value):
         return None
     return int(value)
 
 
 def text(value: Value | None) -> str | None:
-    """Return the text of a field, None where it is missing, empty or a list."""
+    """Return the text of a field; None if it is missing, empty or a list."""
     if not isinstance(value, str) or not value:
         return None
     return value

@@ -26,7 +26,7 @@ _NUMBER = re.compile(r"[0-9]{1,18}")
 
 
 def number(value: Value | None) -> int | None:
-    """Return the number of a field, None where it is missing, negative or not a number."""
+    """Return the number of a field; None if it is missing, negative or not a number."""
     if not isinstance(value, str) or not _NUMBER.fullmatch(value):
         return None
     return int(value)

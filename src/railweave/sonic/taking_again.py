@@ -10,12 +10,15 @@ _WORDS = {"autoneg": {"on": "enabled", "off": "disabled"}}
 
 
 def mtu_command(port: str, mtu_bytes: str) -> str:
-    """Return the command that sets the MTU of a port and of its interface, also where CONFIG_DB has it."""
+    """Return the command that sets the MTU of a port and of its interface, even if CONFIG_DB has it already."""
     return f"sudo config interface mtu {port} {mtu_bytes}"
 
 
 def taken_again_by(row: str, field: str, configured: str) -> str:
-    """Say how to make daemons apply ``field`` of ``row``; a deployment writes nothing where CONFIG_DB is right."""
+    """Return in words how to make daemons apply a field of a row again, whose value CONFIG_DB has already.
+
+    A deployment would write nothing. ``row`` is ``TABLE|key``, ``configured`` the value in CONFIG_DB.
+    """
     table, _, key = row.partition("|")
     if table == SWITCH_HASH:
         return "the ASIC takes no others"

@@ -41,7 +41,7 @@ class ReleaseModels(Protocol):
         """Return the schema of each table."""
 
     def first_failure(self, xml: str) -> Failure | None:
-        """Return the first failure of a translated document, None if it is valid."""
+        """Return the first failure of a translated document; None if it is valid."""
 
 
 class _YangFault(NamedTuple):

@@ -12,7 +12,7 @@ from sonic_sim.device import Device
 
 
 def rib_of(device: Device) -> Rib | None:
-    """Return the routes of a switch, None where BGP does not run."""
+    """Return the routes of a switch; None if BGP does not run."""
     return ribs_of(device.network).get(device.name)
 
 

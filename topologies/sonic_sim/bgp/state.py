@@ -281,7 +281,7 @@ def bfd_peers(device: Device) -> str:
 
 def summary_text(device: Device) -> str:
     """Return ``show bgp summary`` for a person."""
-    families = bgp_summary(device, False)
+    families = bgp_summary(device, every_vrf=False)
     if not families:
         return "% BGP instance not found\n"
     # Families are named ``ipv4Unicast`` and ``ipv6Unicast``.

@@ -74,7 +74,7 @@ def _json_view(device: Device, command: str, every_vrf: bool) -> dict[str, Any] 
     neighbor = re.match(r"show bgp neighbors? (\S+)$", command)
     if neighbor:
         peer = neighbor[1]
-        peers = bgp_neighbors(device, False)
+        peers = bgp_neighbors(device, every_vrf=False)
         return {peer: peers[peer]} if peer in peers else {"bgpNoSuchNeighbor": True}
     route = re.match(r"show ip(?P<ipv6>v6)? route (?P<prefix>[0-9a-f.:]+/\d+)$", command)
     if route:

@@ -154,9 +154,9 @@ class Applier:
         if empty:
             # The message is a continued line in the source, indented by as many spaces.
             gap = " " * 32
-            word = "Table" if len(empty) == 1 else "Tables"
-            text = "localhost: given patch is not valid because it will result in empty tables"
-            raise ApplyError(f"{text}{gap} which is not allowed in ConfigDb.{gap} {word}: {', '.join(empty)}")
+            noun = "Table" if len(empty) == 1 else "Tables"
+            reason = "localhost: given patch is not valid because it will result in empty tables"
+            raise ApplyError(f"{reason}{gap} which is not allowed in ConfigDb.{gap} {noun}: {', '.join(empty)}")
 
     def detail(self, *lines: str) -> None:
         """Print lines of ``--verbose``."""

@@ -76,6 +76,7 @@ def _row_conflict(table: str, key: str, port: str, reason: str, fields: Fields) 
 
 
 def _memberships(running: ConfigDb, needed: Collection[str]) -> Iterator[Conflict]:
+    """Yield a conflict for each needed port that is a member of a VLAN or port channel."""
     for table in _MEMBER_TABLES:
         for key, fields in running.get(table, {}).items():
             group, _, port = key.partition("|")
@@ -84,6 +85,7 @@ def _memberships(running: ConfigDb, needed: Collection[str]) -> Iterator[Conflic
 
 
 def _sub_interfaces(running: ConfigDb, needed: Collection[str]) -> Iterator[Conflict]:
+    """Yield a conflict for each sub-interface of a needed port."""
     for key, fields in running.get("VLAN_SUB_INTERFACE", {}).items():
         name = key.partition("|")[0]
         port = _SHORT_PARENT.sub("Ethernet", name.partition(".")[0])
@@ -92,6 +94,7 @@ def _sub_interfaces(running: ConfigDb, needed: Collection[str]) -> Iterator[Conf
 
 
 def _mirrors(running: ConfigDb, needed: Collection[str]) -> Iterator[Conflict]:
+    """Yield a conflict for each mirror session whose destination is a needed port."""
     for key, fields in running.get("MIRROR_SESSION", {}).items():
         port = fields.get("dst_port")
         if isinstance(port, str) and port in needed:

@@ -26,7 +26,7 @@ _NO_CABLE = "0m"
 
 
 def with_daemon_rows(tables: ConfigDb) -> ConfigDb:
-    """Return tables with the joined rows that buffermgrd adds to them; the same object where it adds none."""
+    """Return tables with the joined rows that buffermgrd adds to them; the same object if it adds none."""
     groups = tables.get(PRIORITY_GROUPS, {})
     added: dict[str, Fields] = {}
     for port, row in tables.get("PORT_QOS_MAP", {}).items():

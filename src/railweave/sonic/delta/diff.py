@@ -172,7 +172,7 @@ def drained(running: RunningConfig) -> tuple[str, ...]:
 
 
 def maintenance(running: RunningConfig) -> Maintenance:
-    """Return the state of SONiC's TSA on a switch; NONE where FRR's configuration is unknown."""
+    """Return the state of SONiC's TSA on a switch; NONE if FRR's configuration is unknown."""
     frr = running.frr_document
     if frr is None:
         return Maintenance.NONE

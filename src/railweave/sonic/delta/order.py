@@ -99,6 +99,7 @@ class _AddedAddresses(NamedTuple):
 
 
 def _added_addresses(edits: Sequence[Edit]) -> _AddedAddresses:
+    """Return the ports and the prefixes of the addresses that ``edits`` add."""
     ports: set[str] = set()
     prefixes: set[str] = set()
     for edit in edits:

@@ -71,7 +71,7 @@ def mtu_bytes_after(change: Edit) -> int:
 
 
 def _mtu_bytes(value: object) -> int:
-    """Return the MTU in bytes of a field of CONFIG_DB; the default where it is missing or not a number."""
+    """Return the MTU in bytes of a field of CONFIG_DB; the default if it is missing or not a number."""
     text = str(value)
     if text.isdecimal():
         return int(text)

@@ -62,6 +62,7 @@ def shared_by(edit: Edit) -> Shared | None:
 
 
 def _shared_by_line(edit: Edit) -> Shared:
+    """Return what neighbors have in common that an edit of a line of FRR changes."""
     subject = edit.subject
     if subject.kind is SubjectKind.SESSION and subject.name:
         return Shared.SESSIONS

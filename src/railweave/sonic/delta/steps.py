@@ -117,12 +117,15 @@ def undo_steps_of(delta: Delta, running: RunningConfig, reverting: Delta | None 
 
 
 def rollback_document(steps: Iterable[Step]) -> dict[str, Any]:
-    """Return the rollback file of ``railweave-confirm``: version 1, kinds load, hdel, recreate, vtysh, clear and
-    reload."""
+    """Return the rollback file of ``railweave-confirm`` with these steps.
+
+    Its version is 1; the kinds of steps are load, hdel, recreate, vtysh, clear and reload.
+    """
     return {"version": 1, "steps": [_json_step(step) for step in steps]}
 
 
 def _json_step(step: Step) -> dict[str, Any]:
+    """Return a step as in the rollback file; raises ValueError for a patch, which no rollback has."""
     match step:
         case LoadStep(document):
             return {"kind": "load", "document": document}
@@ -199,6 +202,7 @@ def _frr_steps(delta: Delta, running: RunningConfig) -> Iterator[Step]:
 
 
 def _recreate_step(recreation: Recreation) -> RecreateStep:
+    """Return the step that deletes rows and sets them again."""
     unbound_fields: dict[str, list[str]] = {}
     for reference in recreation.unbound:
         redis_key = f"{reference.table}|{reference.key}"
@@ -288,7 +292,7 @@ def _add_to_document(edit: Edit, document: dict[str, dict[str, Any]]) -> None:
 
 
 def _stale_field(edit: Edit, row: Mapping[str, Value] | None) -> str | None:
-    """Return the Redis field of ``row`` that ``config load`` would leave behind, None if it leaves none.
+    """Return the Redis field of ``row`` that ``config load`` would leave behind; None if it leaves none.
 
     ``config load`` only sets fields. So these stay: a removed field, the other form of a field that was or becomes a
     list, and the placeholder of an empty row.

@@ -175,7 +175,7 @@ def _whole_words(words: Iterable[str], tree: _Words) -> list[str]:
 
 
 def _key(tree: _Words, word: str) -> str:
-    """Return which of the words that may follow is meant, empty if none or several are."""
+    """Return which of the words that may follow is meant; empty if none or several are."""
     if word in tree:
         return word
     if "#" in tree and word[:1].isdigit():

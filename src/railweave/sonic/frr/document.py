@@ -346,7 +346,7 @@ def _is_default_activation(
 
 
 def without_implied(entries: Iterable[FrrEntry], version: str) -> tuple[FrrEntry, ...]:
-    """Return the lines without those of ``NEW_DEFAULTS`` for ``version``; all lines where it is unknown."""
+    """Return the lines without those of ``NEW_DEFAULTS`` for ``version``; all lines if it is unknown."""
     implied = _implied(version)
     return tuple(entry for entry in entries if entry.line not in implied or not _is_top_or_vrf(entry.context))
 

@@ -197,15 +197,16 @@ def _is_active(lines: Collection[str], peer: str, group: str) -> bool:
 
 
 def _is_active_by_default(document: FrrDocument, context: str) -> bool:
-    # FRR's ``bgp default ipv4-unicast`` is on.
+    """Tell whether neighbors are active by default in the address family of a context."""
     router, _, family = context.partition(JOIN)
-    return family == "address-family ipv4 unicast" and (
-        FrrEntry(router, "no bgp default ipv4-unicast") not in document.entries
-    )
+    if family != "address-family ipv4 unicast":
+        return False
+    # FRR's ``bgp default ipv4-unicast`` is on.
+    return FrrEntry(router, "no bgp default ipv4-unicast") not in document.entries
 
 
 def _map_of(lines: Iterable[str], name: str, direction: str) -> str:
-    """Return the route-map that a neighbor or group has in one direction, empty if it has none."""
+    """Return the route-map that a neighbor or group has in one direction; empty if it has none."""
     for line in lines:
         match line.split():
             case ["neighbor", peer, "route-map", route_map, *_, last] if peer == name and last == direction:

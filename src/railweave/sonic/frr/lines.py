@@ -210,7 +210,7 @@ def slot(line: str) -> str:
 
 @lru_cache(maxsize=4096)
 def _known_slot(line: str) -> str:
-    """Return the slot of ``SINGLE_VALUED`` that a line is in, empty if it is in none."""
+    """Return the slot of ``SINGLE_VALUED`` that a line is in; empty if it is in none."""
     for pattern in SINGLE_VALUED:
         match = pattern.match(line)
         if match:
@@ -287,7 +287,7 @@ def route_prefix(line: str) -> RoutePrefix | None:
 
 
 def taken_along_by(line: str) -> str:
-    """Return the shorter line whose removal removes ``line`` too, empty if there is none."""
+    """Return the shorter line whose removal removes ``line`` too; empty if there is none."""
     # The word spares nearly all lines the pattern.
     if " bfd " not in line:
         return ""

@@ -56,13 +56,13 @@ def separate_maintenance(entries: list[FrrEntry]) -> tuple[list[FrrEntry], list[
     if not any(entry.line.endswith(" deny 40") for entry in entries):
         return entries, []
     isolated = _isolated_maps(entries)
-    others: list[FrrEntry] = []
+    configuration: list[FrrEntry] = []
     written_by_tsa: list[FrrEntry] = []
     for entry in entries:
         match = _ENTRY.match(entry.context or entry.line)
-        lines = written_by_tsa if match and match["name"] in isolated else others
+        lines = written_by_tsa if match and match["name"] in isolated else configuration
         lines.append(entry)
-    return others, written_by_tsa
+    return configuration, written_by_tsa
 
 
 def _isolated_maps(entries: Iterable[FrrEntry]) -> set[str]:

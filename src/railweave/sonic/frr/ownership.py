@@ -296,6 +296,7 @@ class _Pool(NamedTuple):
 
 
 def _pool(match: re.Match[str]) -> _Pool:
+    """Return the pool of a match of ``_POOL``."""
     network = ip_network(match["pool"])
     shortest = int(match["ge"] or network.prefixlen)
     # Without `le` an entry of a prefix list permits all longer prefixes where it has `ge`, else its own length alone.

@@ -47,6 +47,7 @@ def _pool_rows(plan: BufferPlan) -> Iterable[Row]:
 
 
 def _pool_fields(pool: BufferPool, model: BufferModel) -> dict[str, str]:
+    """Return the fields of a BUFFER_POOL row in a buffer model."""
     fields = {"mode": pool.mode or "dynamic", "type": pool.type or "ingress"}
     # In the dynamic model the switch sizes every pool but the one that is the whole buffer (buffers_config.j2).
     if pool.size_bytes is not None and (model is BufferModel.TRADITIONAL or pool.name == EGRESS_LOSSLESS):
@@ -137,6 +138,7 @@ def lossless_row(plan: BufferPlan, port: SwitchPort, length_m: int) -> Row | Non
 
 
 def _dynamic_rows(small_packet_percent: int) -> tuple[Row, ...]:
+    """Return the rows from which a switch with the dynamic buffer model computes headroom."""
     return (
         Row(
             "DEFAULT_LOSSLESS_BUFFER_PARAMETER",
@@ -156,7 +158,7 @@ def _dynamic_rows(small_packet_percent: int) -> tuple[Row, ...]:
 
 @lru_cache(maxsize=64)
 def _pause_text(limits: PauseLimits) -> str:
-    """Return in words where a group is paused, the same for all ports of a switch."""
+    """Return in words at which depths a group is paused; this is the same for all ports of a switch."""
     return (
         f"A group is paused at {limits.single_bytes} bytes where it alone is congested, at {limits.all_bytes} with all"
         f" {limits.ports} ports (alpha {limits.alpha:g}, {limits.buffer})"

@@ -12,7 +12,7 @@ from railweave.sonic.rows import Row
 
 
 def gnmi_rows(policies: Policies) -> tuple[Row, ...]:
-    """Return the rows of every switch in the order of their keys, none without ``telemetry.gnmi``."""
+    """Return the rows of every switch in the order of their keys; none without ``telemetry.gnmi``."""
     gnmi = policies.telemetry.gnmi
     if gnmi is None:
         return ()

@@ -77,6 +77,7 @@ class Owner:
         return table
 
     def _neighbor_row(self, name: str) -> Row:
+        """Return the DEVICE_NEIGHBOR_METADATA row of a neighbor; that of a switch is the same object each time."""
         switch = self._graph.switch_of.get(name)
         if switch is None:
             return host_metadata_row(name)

@@ -146,7 +146,7 @@ def reserved_port_row(port: SwitchPort, shared: Fields) -> Row:
 
 
 def breakout_rows(panel: Panel) -> tuple[Row, ...]:
-    """Return the BREAKOUT_CFG rows of a panel; none where the platform has no breakout modes."""
+    """Return the BREAKOUT_CFG rows of a panel; none if the platform has no breakout modes."""
     return tuple(
         Row(
             "BREAKOUT_CFG",

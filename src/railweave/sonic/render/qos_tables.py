@@ -82,6 +82,7 @@ def scheduler_name(share: QueueShare, speed_gbps: int) -> str:
 
 
 def _scheduler_fields(share: QueueShare, speed_gbps: int) -> dict[str, str]:
+    """Return the fields of a queue's SCHEDULER on ports of one speed."""
     # The field priority is left out: orchagent refuses the whole row for it.
     if not share.strict:
         return {"type": "DWRR", "weight": str(share.weight)}
@@ -93,6 +94,7 @@ def _scheduler_fields(share: QueueShare, speed_gbps: int) -> dict[str, str]:
 
 
 def _scheduler_reason(share: QueueShare, speed_gbps: int) -> str:
+    """Return why a queue has its scheduler on ports of one speed."""
     if share.limit_percent:
         return (
             f"{share.name} goes before all others (traffic_classes[{share.name}].strict), up to {share.limit_percent} %"
@@ -214,6 +216,7 @@ def queue_rows(port: str, speed_gbps: int, shares: Sequence[QueueShare]) -> tupl
 
 
 def _queue_row(port: str, speed_gbps: int, share: QueueShare) -> Row:
+    """Return the QUEUE row of one queue of a used port."""
     fields = {"scheduler": scheduler_name(share, speed_gbps)}
     marking = "no marking: it is lossy"
     if share.marks:
