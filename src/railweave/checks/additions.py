@@ -145,7 +145,9 @@ def _check_transit(
     """
     # railweave's own template needs no check: its tests prove that no switch is in transit.
     with_static_routes = [switch.name for switch in fabric.switches if _static_routes(fabric, switch)]
-    groups = _groups_by_policy(fabric, texts) if own else []
+    groups: list[list[str]] = []
+    if own:
+        groups = _groups_by_policy(fabric, texts)
     # Switches of a group have the same policy, so one of each is checked first.
     representatives = [names[0] for names in groups]
     checked_names = list(dict.fromkeys((*representatives, *with_static_routes)))

@@ -301,12 +301,15 @@ def _as_read(intended: PortSettings, nic: Mapping[str, Any]) -> PortSettings:
     if "dscp_to_priority" in nic:
         # Keys of JSON objects are strings.
         priorities = {int(dscp): priority for dscp, priority in nic["dscp_to_priority"].items()}
+    pfc = None
+    if "pfc" in nic:
+        pfc = frozenset(nic["pfc"])
     return intended._replace(
         mtu_bytes=nic.get("mtu"),
         speed_gbps=nic.get("speed_gbps"),
         fec=nic.get("fec"),
         autoneg=nic.get("autoneg"),
-        pfc=frozenset(nic["pfc"]) if "pfc" in nic else None,
+        pfc=pfc,
         priorities=priorities,
     )
 

@@ -66,12 +66,12 @@ def _nic_errors(base: Fabric, phases: Sequence[Phase], place: Where) -> Iterator
     fabric = phases[-1].nodes
     vendors = {host_vendor(fabric, host) for host in fabric.hosts}
     for vendor in sorted(vendor for vendor in vendors if vendor is not None):
-        most = load_catalog().vendor_pack(vendor).lossless_priorities
-        if most < needed:
+        supported = load_catalog().vendor_pack(vendor).lossless_priorities
+        if supported < needed:
             yield error(
                 "RW516",
                 f"between the two markings GPU nodes have to serve {needed} lossless priorities, and the tools of"
-                f" `{vendor}` set up {most}: a node that has changed would lose what the others send",
+                f" `{vendor}` set up {supported}: a node that has changed would lose what the others send",
                 place,
                 fix="keep the priority and change the code point alone; or stop what uses the class and deploy with"
                 " --single-step",

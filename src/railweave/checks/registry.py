@@ -151,11 +151,14 @@ class NodeRead(NamedTuple):
         readable = readable_facts(host_vendor(self.fabric, self.host))
         for index, port in enumerate(self.host.ports):
             far = far_of.get(index, "")
+            devices: tuple[str, ...] = (self.host.name,)
+            if far:
+                devices = (self.host.name, far)
             yield NodePort(
                 name=f"{self.host.name}:{port.name}",
                 facts=self.nic(port.name),
                 far=far,
-                devices=(self.host.name, far) if far else (self.host.name,),
+                devices=devices,
                 nic_gbps=sum(other.speed_gbps for other in self.host.ports if other.nic == port.nic),
                 readable=readable,
             )

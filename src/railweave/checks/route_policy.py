@@ -228,10 +228,10 @@ def _marked(route: BgpRoute, sets: Iterable[str]) -> BgpRoute:
     for line in sets:
         kind, _, rest = line.partition(" ")
         if kind == "community":
-            words = rest.split()
-            communities = frozenset(word for word in words if word not in {"additive", "none"})
+            arguments = rest.split()
+            communities = frozenset(arguments) - {"additive", "none"}
             # FRR replaces the communities of a route unless the line says `additive`.
-            if "additive" in words:
+            if "additive" in arguments:
                 communities |= route.communities
             route = route._replace(communities=communities)
     return route

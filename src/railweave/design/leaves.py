@@ -39,7 +39,7 @@ class Leaves(NamedTuple):
     @property
     def places(self) -> tuple[int, ...]:
         """Return the indexes of the leaves within a plane."""
-        return tuple(stripe * self.per_stripe + rail for stripe in self.stripes for rail in range(self.per_stripe))
+        return tuple(stripe * self.per_stripe + leaf for stripe in self.stripes for leaf in range(self.per_stripe))
 
     @property
     def indexes(self) -> int:

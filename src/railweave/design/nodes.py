@@ -98,7 +98,7 @@ def host_ports(
     nic_ports_per_plane = len(nics.own_ports) // planes
     per_rail = max(1, nics.count * nic_ports_per_plane // rails)
     ports = []
-    for nic, (place, port) in product(range(nics.count), enumerate(nics.own_ports)):
+    for nic, (position, port) in product(range(nics.count), enumerate(nics.own_ports)):
         name = f"{interfaces}{nic}"
         if len(nics.own_ports) > 1:
             name += f"p{port}"
@@ -106,19 +106,19 @@ def host_ports(
         if pci:
             # The ports of a NIC are the functions of its PCI device.
             pci = f"{pci[:-1]}{port}"
-        place_in_plane, plane = divmod(place, planes)
+        position_in_plane, plane = divmod(position, planes)
         ports.append(
             HostPort(
                 name=name,
                 nic=nic,
                 port=port,
-                rail=(nic * nic_ports_per_plane + place_in_plane) // per_rail,
+                rail=(nic * nic_ports_per_plane + position_in_plane) // per_rail,
                 plane=plane,
                 speed_gbps=nics.speed_gbps,
                 pci=pci,
                 rdma=_text_at(nics.rdma_devices, nic * nics.ports + port),
                 cage=port // nics.ports_of_a_cage,
-                leaf=place_in_plane % leaves_per_nic,
+                leaf=position_in_plane % leaves_per_nic,
             )
         )
     return tuple(ports)

@@ -73,7 +73,9 @@ def divide_into_pods(intent: Intent, leaves: Leaves, hardware: Sequence[TierHard
     if topology.tiers == 3 or topology.reserve.pods is not None:
         return _split_spines(intent, leaves, hardware)
     fits_today = leaves.indexes <= spine.ports
-    if fits_today and (topology.tiers == 2 or _holds_growth(intent, leaves, spine.ports)):
+    # Automatic tiers have to hold the stated growth too.
+    fits_later = topology.tiers == 2 or _holds_growth(intent, leaves, spine.ports)
+    if fits_today and fits_later:
         return Pods(tiers=2, size=0, indexes=(0,), ports=all_down(spine.cages, spine.down), uplinks=0), ()
     fits_without_gaps = len(leaves.stripes) * leaves.per_stripe <= spine.ports
     if not fits_today and fits_without_gaps:

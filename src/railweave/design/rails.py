@@ -54,7 +54,10 @@ def lay_out_one_tier(intent: Intent, node_ports: Sequence[NodePorts], classes: S
         )
     if faults and tiers == 1:
         return OneTier(None, faults)
-    if faults or (tiers is None and not _holds_growth(intent, groups)):
+    if faults:
+        return OneTier(None, ())
+    # With automatic tiers, growth that one tier does not hold gets a second one.
+    if tiers is None and not _holds_growth(intent, groups):
         return OneTier(None, ())
     first, *others = classes_without_uplinks
     first = first._replace(ports=with_speeds(ports, parts_of_first(groups)))
@@ -271,10 +274,10 @@ def _switch_full(intent: Intent, group: NodeGroup, ports: int) -> Diagnostic:
     limit = f"a switch with {counted(ports, 'port')}"
     if group.entry.stripe or intent.topology.stripe:
         limit = "the stripe"
-    most = counted(group.stripe_nodes, "node")
+    most_nodes = counted(group.stripe_nodes, "node")
     return error(
         "T-1",
-        f"{nodes} need {needed} ports on {switch}; {limit} holds {most}",
+        f"{nodes} need {needed} ports on {switch}; {limit} holds {most_nodes}",
         intent.where(f"{group.path}.count"),
-        fix=f"use at most {most}, switches with {needed} ports, or {_two_tiers_text(intent)}",
+        fix=f"use at most {most_nodes}, switches with {needed} ports, or {_two_tiers_text(intent)}",
     )

@@ -310,6 +310,7 @@ def _spines_for_reserve(intent: Intent, layout: Layout) -> list[Diagnostic]:
     """
     lowest = layout.lowest
     spines = layout.spines
+    # Only the automatic number of spines in two tiers follows from the reserve of leaves.
     if lowest.fixed_pair or layout.pod or intent.topology.spine.count is not None:
         return []
     counts_for_today = fitting_counts(lowest.uplinks, layout.shared_uplinks, layout.joined_leaves, spines.ports.down)

@@ -171,10 +171,10 @@ def _spine_formula(intent: Intent, layout: Layout) -> str:
         leaves = layout.reserved_leaves()
         leaves_text = f"{leaves} leaves of the reserve"
     needed = ceil(leaves * lowest.uplinks / spines.ports.down)
-    least = f"⌈{leaves_text} × {lowest.uplinks} uplinks ÷ {ports}⌉ = {needed}"
+    minimum = f"⌈{leaves_text} × {lowest.uplinks} uplinks ÷ {ports}⌉ = {needed}"
     if is_stated:
-        return f"from the intent; at least {least}, {lowest.uplinks} mod {spines.group_size} = 0"
-    return f"{least}; rounded up to a divisor of {lowest.uplinks}, at least 2"
+        return f"from the intent; at least {minimum}, {lowest.uplinks} mod {spines.group_size} = 0"
+    return f"{minimum}; rounded up to a divisor of {lowest.uplinks}, at least 2"
 
 
 def _spines_are_for_reserve(intent: Intent, layout: Layout) -> bool:
@@ -214,11 +214,11 @@ def _members_formula(intent: Intent, layout: Layout, ports: int) -> str:
     pods_text = f"{pods} pods"
     if pods == intent.topology.reserve.pods:
         pods_text += " of the reserve"
-    least = f"⌈{pods_text} × {uplinks} uplinks ÷ {ports} ports⌉ = {ceil(pods * uplinks / ports)}"
+    minimum = f"⌈{pods_text} × {uplinks} uplinks ÷ {ports} ports⌉ = {ceil(pods * uplinks / ports)}"
     super_spine = intent.topology.super_spine
     if super_spine is not None and super_spine.count is not None:
-        return f"from the intent; at least {least}"
-    return f"{least}; rounded up to a divisor of {uplinks}"
+        return f"from the intent; at least {minimum}"
+    return f"{minimum}; rounded up to a divisor of {uplinks}"
 
 
 def super_spine_steps(intent: Intent, layout: Layout) -> Iterator[SizingStep]:

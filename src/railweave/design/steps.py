@@ -100,11 +100,11 @@ def _lost_leaf_step(layout: Layout) -> SizingStep:
     leaves = layout.leaves_per_nic
     ports = layout.planes * leaves
     sharing = f"{counted(leaves, 'leaf')} share a NIC"
-    left = f"{100 * (ports - 1) / ports:.3g} % of the NICs below it"
+    left_text = f"{100 * (ports - 1) / ports:.3g} % of the NICs below it"
     if layout.planes > 1:
         sharing += f" in each of {layout.planes} planes"
-        left += f": {leaves - 1} of {leaves} in its plane"
-    return SizingStep("with one leaf lost", sharing, left)
+        left_text += f": {leaves - 1} of {leaves} in its plane"
+    return SizingStep("with one leaf lost", sharing, left_text)
 
 
 def _rails_step(layout: Layout) -> Iterator[SizingStep]:

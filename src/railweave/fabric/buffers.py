@@ -69,7 +69,9 @@ class BufferProfile(NamedTuple):
         None as the result if it depends on a size that is not known.
         """
         if not self.is_dynamic:
-            return self.threshold if pool_bytes is None else min(self.threshold, pool_bytes)
+            if pool_bytes is None:
+                return self.threshold
+            return min(self.threshold, pool_bytes)
         if pool_bytes is None:
             return None
         # It grows until it holds alpha times what is then free: x = alpha * (pool - x).

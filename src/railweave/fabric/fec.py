@@ -51,14 +51,14 @@ BASE_R = Fec("BASE-R", 192, 11, 1)
 NO_FEC = Fec("no FEC", 1, 1, 0)
 
 
-def fec_of(word: str, lane_gbps: float) -> Fec:
-    """Return the code of a port by ``PORT.fec`` and the rate of its lanes."""
-    if word == "fc":
+def fec_of(setting: str, lane_gbps: float) -> Fec:
+    """Return the code of a port with a ``setting`` of ``PORT.fec`` and lanes of a rate."""
+    if setting == "fc":
         return BASE_R
     # From 50 Gb/s a lane no port runs without RS-FEC, whatever the row says.
     if lane_gbps >= PAM4_LANE_GBPS:
         return RS544
-    if word == "rs":
+    if setting == "rs":
         return RS528
     return NO_FEC
 

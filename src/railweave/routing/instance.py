@@ -42,7 +42,7 @@ def sessions(graph: Graph, addressing: Addressing, switch: Switch) -> tuple[BgpS
     switches = graph.switch_of
     # Once a tier, not once a session: a fabric has a quarter of a million sessions.
     groups = [group_name(tier) for tier in graph.tiers]
-    result = []
+    bgp_sessions = []
     for link in graph.fabric_links_of(name):
         address: int | None
         if link.lower == name:
@@ -59,10 +59,10 @@ def sessions(graph: Graph, addressing: Addressing, switch: Switch) -> tuple[BgpS
         description = f"{neighbor.name}:{neighbor_port.name}"
         if addressing.unnumbered:
             address = None
-        result.append(BgpSession(port.name, address, neighbor.asn, description, groups[neighbor.tier.level]))
+        bgp_sessions.append(BgpSession(port.name, address, neighbor.asn, description, groups[neighbor.tier.level]))
     if not addressing.unnumbered:
-        result.sort(key=_neighbor_address)
-    return tuple(result)
+        bgp_sessions.sort(key=_neighbor_address)
+    return tuple(bgp_sessions)
 
 
 _neighbor_address = attrgetter("address")

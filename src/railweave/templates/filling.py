@@ -149,14 +149,14 @@ def _fault(name: str, fault: Exception, values: Collection[str], folders: Sequen
         where = Where(fault.filename or name, fault.lineno, 1)
         return TemplateFaultError(f"not a Jinja template: {fault.message}", where, fix=_SYNTAX_FIX)
     place = _innermost_place(name, fault, folders)
-    text = str(fault)
+    reason = str(fault)
     if isinstance(fault, TemplateError):
-        text = fault.message or ""
+        reason = fault.message or ""
     if isinstance(fault, TemplateNotFound):
-        return TemplateFaultError(f"there is no template {text}", place, fix=_NOT_FOUND_FIX)
+        return TemplateFaultError(f"there is no template {reason}", place, fix=_NOT_FOUND_FIX)
     if isinstance(fault, UndefinedError):
-        return TemplateFaultError(text, place, fix=f"use one of the template's values: {', '.join(sorted(values))}")
-    return TemplateFaultError(text or type(fault).__name__, place)
+        return TemplateFaultError(reason, place, fix=f"use one of the template's values: {', '.join(sorted(values))}")
+    return TemplateFaultError(reason or type(fault).__name__, place)
 
 
 _SYNTAX_FIX = "correct the statement, as in Jinja's template designer documentation"

@@ -28,8 +28,8 @@ def check_buffer_rows(read: SwitchRead) -> Breaches:
     model = load_catalog().find_switch(read.fabric.switch_of[read.name].panel.model)
     # Without it only the sum of the pools is not compared.
     chip_bytes = model.asic.buffer_bytes if model is not None else None
-    for row, what, fix in buffer_faults(read.tables, chip_bytes):
-        yield Breach("", f"{row} of {read.name} {what}", fix, devices=(read.name,))
+    for row, fault, fix in buffer_faults(read.tables, chip_bytes):
+        yield Breach("", f"{row} of {read.name} {fault}", fix, devices=(read.name,))
 
 
 @RULE.on_switch
@@ -61,8 +61,8 @@ def compare_shared_settings(switch: SwitchRead) -> Breaches:
 
     These are pools, their sizes, and what headroom is computed from.
     """
-    for row, what, fix in buffer_differences(switch.read, switch.design):
-        yield Breach("", f"{row} of {switch.name} {what}", f"{fix} on {switch.name}", devices=(switch.name,))
+    for row, difference, fix in buffer_differences(switch.read, switch.design):
+        yield Breach("", f"{row} of {switch.name} {difference}", f"{fix} on {switch.name}", devices=(switch.name,))
 
 
 @RULE.on_link

@@ -119,14 +119,15 @@ def _rails_outside(node: NodeRead, family: str, text: str) -> list[str]:
     except ValueError:
         # NCCL ignores a text that is not a range of the family.
         return []
-    if (pool.bits == 128) != (family == "AF_INET6"):
+    is_ipv6 = family == "AF_INET6"
+    if (pool.bits == 128) != is_ipv6:
         return []
     # The size of a pool is a power of two, so its negative is the netmask.
     mask = -pool.size
     rails = []
     for rail in node.rails:
-        interface = rail.ipv4 if family == "AF_INET" else rail.ipv6
+        interface = rail.ipv6 if is_ipv6 else rail.ipv4
         if interface is not None and interface.address & mask != pool.first & mask:
-            address = ipv4_text(interface.address) if pool.bits == 32 else ipv6_text(interface.address)
+            address = ipv6_text(interface.address) if is_ipv6 else ipv4_text(interface.address)
             rails.append(f"{rail.name} ({address})")
     return rails

@@ -76,9 +76,10 @@ def _device_faults(node: NodeRead, nccl: dict[str, str]) -> Iterator[_Fault]:
     if stated is None:
         yield from _default_faults(node)
         return
-    chosen = _NameList.parse(stated)
+    listed_devices = _NameList.parse(stated)
+    rdma_rails = [rail for rail in node.rails if rail.rdma]
     # Each Ethernet port is an RDMA device with one port, number 1.
-    left_out = [f"{rail.name} ({rail.rdma})" for rail in node.rails if rail.rdma and not chosen.takes(rail.rdma, 1)]
+    left_out = [f"{rail.name} ({rail.rdma})" for rail in rdma_rails if not listed_devices.takes(rail.rdma, 1)]
     if left_out:
         yield _Fault("NCCL_IB_HCA", f"leaves out {first_few(left_out)}")
 
@@ -88,8 +89,8 @@ def _interface_faults(node: NodeRead, nccl: dict[str, str]) -> Iterator[_Fault]:
     stated = nccl.get("NCCL_SOCKET_IFNAME")
     if stated is None:
         return
-    chosen = _NameList.parse(stated)
-    chosen_rails = [rail.name for rail in node.rails if chosen.takes(rail.name)]
+    listed_interfaces = _NameList.parse(stated)
+    chosen_rails = [rail.name for rail in node.rails if listed_interfaces.takes(rail.name)]
     if chosen_rails:
         message = f"starts over {first_few(chosen_rails)}, which carries RDMA; its start belongs to the front end"
         yield _Fault("NCCL_SOCKET_IFNAME", message)

@@ -50,8 +50,8 @@ def check_bursts(intent: Intent) -> Breaches:
         if kept.percent >= _LEAST_PERCENT:
             yield Breach(path, message, "", Severity.INFO)
             continue
-        least = _least_share(kept.strict_percent)
-        fix = f"give it a share of {least} or more, and all others {100 - least} together"
+        least_share = _least_share(kept.strict_percent)
+        fix = f"give it a share of {least_share} or more, and all others {100 - least_share} together"
         yield Breach(path, f"{message}, less than {_LEAST_PERCENT} %", fix, Severity.WARNING)
 
 

@@ -167,7 +167,8 @@ def _other_code_points(end: "PortSettings", traffic_class: TrafficClass) -> list
 @RULE.on_link
 def check_mixed_traffic(link: LinkEnds) -> LinkBreaches:
     """Yield a breach for each lossless class with code points of other classes in its priority."""
-    rest = next((traffic_class.priority for traffic_class in link.policies.classes if traffic_class.is_default), 0)
+    classes = link.policies.classes
+    default_priority = next((traffic_class.priority for traffic_class in classes if traffic_class.is_default), 0)
     for end in link.ends:
         for traffic_class in link.lossless_classes:
             priority = traffic_class.priority
@@ -178,4 +179,5 @@ def check_mixed_traffic(link: LinkEnds) -> LinkBreaches:
                     f" {traffic_class.name} on {end}, towards {link.far(end)}: other traffic pauses RDMA, and is"
                     " dropped where the queue marks"
                 )
-                yield LinkBreach(end, f"mixed {traffic_class.name}", message, f"map them to {rest} on {end.device}")
+                fix = f"map them to {default_priority} on {end.device}"
+                yield LinkBreach(end, f"mixed {traffic_class.name}", message, fix)

@@ -30,7 +30,7 @@ RULE = rule(
 @RULE.on_link
 def compare_paused_priorities(link: LinkEnds) -> LinkBreaches:
     """Yield a breach for each end of a link that pauses other priorities than the lossless ones, or sends no pauses."""
-    right = priorities_text(link.lossless)
+    lossless_text = priorities_text(link.lossless)
     for end in link.ends:
         far = link.far(end)
         if end.is_asymmetric:
@@ -47,10 +47,10 @@ def compare_paused_priorities(link: LinkEnds) -> LinkBreaches:
         lossy_priorities = {traffic_class.priority for traffic_class in lossy_classes}
         if end.pfc is not None and end.pfc - lossy_priorities != link.lossless:
             message = (
-                f"{end} pauses {priorities_text(end.pfc)} and {far} {priorities_text(far.pfc)}: {right} is lossless,"
-                " and what one end drops or ignores the other relies on"
+                f"{end} pauses {priorities_text(end.pfc)} and {far} {priorities_text(far.pfc)}: {lossless_text} is"
+                " lossless, and what one end drops or ignores the other relies on"
             )
-            fix = f"let PFC of {end} be {right}"
+            fix = f"let PFC of {end} be {lossless_text}"
             if not end.is_host:
                 fix += f" (PORT_QOS_MAP|{end.port}|pfc_enable)"
             yield LinkBreach(end, f"pfc {sorted(end.pfc)}", message, fix)

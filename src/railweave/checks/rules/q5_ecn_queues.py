@@ -42,12 +42,12 @@ def compare_marking_queues(link: LinkEnds) -> LinkBreaches:
         if marked == link.lossless:
             yield from not_exactly(link, end, "marks with ECN", "WRED profiles", (end.marked, link.lossless))
         elif end.marked is not None and end.marked != marked:
-            right = priorities_text(marked)
+            marked_text = priorities_text(marked)
             message = (
-                f"{end} marks with ECN {priorities_text(end.marked)}, while {right} is to be marked between it and"
-                f" {link.far(end)}"
+                f"{end} marks with ECN {priorities_text(end.marked)}, while {marked_text} is to be marked between it"
+                f" and {link.far(end)}"
             )
-            fix = f"put WRED profiles of {end} on {right} and nothing else"
+            fix = f"put WRED profiles of {end} on {marked_text} and nothing else"
             yield LinkBreach(end, "marks with ECN", message, fix)
 
 

@@ -64,9 +64,10 @@ def _without_limit(fabric: Fabric, counts: Mapping[Switch, int]) -> Iterator[Bre
     if not unknown:
         return
     asics = ", ".join(sorted({leaf.panel.asic for leaf in unknown}))
-    most = max(counts[leaf] for leaf in unknown)
+    most_rules = max(counts[leaf] for leaf in unknown)
     message = (
-        f"nothing states how many rules an ACL table of {asics} holds; a leaf needs up to {most:,} for its tenants"
+        f"nothing states how many rules an ACL table of {asics} holds; a leaf needs up to {most_rules:,} for its"
+        " tenants"
     )
     fix = "state it as sonic.acl_rules: `crm show resources acl table` prints it for the tables of a switch"
     yield Breach("tenants", message, fix)
