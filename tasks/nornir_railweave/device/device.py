@@ -99,7 +99,8 @@ class Attempt:
         if is_unchanged or self.made(last) or self.undid(last):
             return
         # A drain that ended left the configuration as it was.
-        if last.is_drain and not last.pending and last.kept in (self.commit_id, self.earlier_id):
+        is_ended_drain = last.is_drain and not last.pending
+        if is_ended_drain and last.kept in (self.commit_id, self.earlier_id):
             return
         raise ForestalledError(last)
 
@@ -178,7 +179,8 @@ class Device(ReachedDevice):
     def begin(self, step: Step, text: str = "", **details: Any) -> None:
         """Announce a step before it is taken. Raises UnwrittenError where the journal could not record it."""
         self.say(step, text, **details)
-        if blocker := self.order.blocker():
+        blocker = self.order.blocker()
+        if blocker:
             raise UnwrittenError(blocker)
 
     @property
@@ -204,6 +206,7 @@ class Device(ReachedDevice):
             # Nothing is compared with the state before such a change, so its counters, read twice, are not waited for.
             return self.read(), None
         view = self.driver.read(ObserveRequest(counters=True, over_s=self.interval_s)).view
+        # What the device runs is in the same answer.
         reading = self.read("last")
         if view is None:
             return reading, None

@@ -88,9 +88,9 @@ def wait_for_gate(device: Device, baseline: Baseline, *, whole: bool = True, fir
     deadline_s = clock.monotonic() + rollout.verify_timeout_s
     routes_deadline_s = clock.monotonic() + min(rollout.verify_timeout_s, WAIT_S)
     judges_losses = whole and bool(baseline.losses)
-    seen = first
+    given = first
     while True:
-        reading = _read_gate(device, baseline, seen, whole=whole, judges_losses=judges_losses)
+        reading = _read_gate(device, baseline, given, whole=whole, judges_losses=judges_losses)
         failed = reading.failed
         next_reading_s = clock.monotonic() + rollout.verify_interval_s
         if failed:
@@ -99,7 +99,7 @@ def wait_for_gate(device: Device, baseline: Baseline, *, whole: bool = True, fir
         elif not reading.awaits_routes or next_reading_s > routes_deadline_s:
             return ""
         clock.sleep(rollout.verify_interval_s)
-        seen = None
+        given = None
 
 
 def _loss_checks(device: Device, baseline: Baseline, seen: Seen) -> Sequence[VerifyCheck]:
@@ -114,20 +114,21 @@ def _loss_checks(device: Device, baseline: Baseline, seen: Seen) -> Sequence[Ver
 
 
 def _read_gate(
-    device: Device, baseline: Baseline, seen: Seen | None, *, whole: bool, judges_losses: bool
+    device: Device, baseline: Baseline, given: Seen | None, *, whole: bool, judges_losses: bool
 ) -> _GateReading:
-    """Return the checks of ``seen``, or of a new reading if that is None.
+    """Return the checks of the reading ``given``, or of a new one if that is None.
 
     A device that does not answer has one failed check, and its session is closed.
     """
     try:
-        seen = seen or Seen(observe(device.driver))
-        checks = checks_of(device, baseline, seen.observation, None, whole=whole)
-        awaits_routes = whole and _awaits_routes(device, baseline, seen.observation)
+        reading = given or Seen(observe(device.driver))
+        checks = checks_of(device, baseline, reading.observation, None, whole=whole)
+        awaits_routes = whole and _awaits_routes(device, baseline, reading.observation)
         # Counting losses takes a while, so they are judged last, where all else has passed.
-        if not judges_losses or awaits_routes or not all(check.ok for check in checks):
+        has_passed = not awaits_routes and all(check.ok for check in checks)
+        if not judges_losses or not has_passed:
             return _GateReading(checks, awaits_routes)
-        return _GateReading((*checks, *_loss_checks(device, baseline, seen)))
+        return _GateReading((*checks, *_loss_checks(device, baseline, reading)))
     except DEVICE_ERRORS as fault:
         device.session.close()
         return _GateReading((unreachable(device.job.device, error_text(fault)),))

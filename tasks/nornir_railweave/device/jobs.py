@@ -245,11 +245,11 @@ class RollbackJob:
             raise DocumentError("FRR's running configuration is unknown: bgpraw is missing or empty")
         difference = self.earlier.difference(running, self.reason)
         sha256 = running_sha256(running, self.earlier.owned)
-        done = not difference.delta
+        is_done = not difference.delta
         # A switch whose FRR railweave does not manage saves no lines of FRR, so the digest does not show what it boots.
         if which == "running" and self.earlier.sha256:
-            done = done and sha256 == self.earlier.sha256
-        return JobReading(running, sha256, difference, done=done, disconnects=needs_both_ends(difference.delta))
+            is_done = is_done and sha256 == self.earlier.sha256
+        return JobReading(running, sha256, difference, done=is_done, disconnects=needs_both_ends(difference.delta))
 
     def moved(self, reading: JobReading) -> str:
         """Return a sentence if the device has changed since the rollback was planned; empty if it has not."""

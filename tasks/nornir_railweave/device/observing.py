@@ -130,6 +130,7 @@ def _sessions(instances: Mapping[str, Any], timers: Mapping[str, Mapping[str, in
 
 
 def _session(peer: Mapping[str, Any], timers: Mapping[str, int] | None) -> ObservedSession:
+    """Return the session of NAPALM's answer about a peer; ``timers`` are its timers, None if they are not shown."""
     families = peer.get("address_family", {})
     ipv4 = families.get("ipv4", {})
     # FRR counts what it sends only in the families that both ends agreed on (8.4 and later).

@@ -50,6 +50,7 @@ class Comparer:
         return len(difference.delta)
 
     def _compared(self, name: str, running: RunningConfig) -> ConfigComparison:
+        """Return how a configuration of device ``name`` differs from the intended one."""
         intended = self.intended(name)
         if self.unresolved:
             intended = as_running(intended, running)

@@ -191,7 +191,8 @@ def roll_back(device: Device, attempt: Attempt, why: str) -> DeviceOutcome:
         detail = f"missing: {first_few(missing, _SHOWN)}: `{command_line('plan')}` shows what is left"
         return DeviceOutcome(outcome, f"{why}; the earlier configuration could not be restored, {detail}")
     device.say(Step.ROLLED_BACK)
-    if broken := device.broken:
+    broken = device.broken
+    if broken:
         return DeviceOutcome(Outcome.BROKEN, f"{why}; the earlier configuration is restored, but {broken}")
     still_drained = _undrain(device, attempt) if attempt.drained else ""
     if still_drained:
@@ -220,7 +221,8 @@ def _left_to_others(device: Device, attempt: Attempt, theirs: ForestalledError, 
     if state is ConfigState.AFTER and not pending:
         return DeviceOutcome(Outcome.NEW, f"{why}; {theirs}, with what this rollout wanted")
     was_not_changed = not attempt.commit_id
-    if was_not_changed or (state is ConfigState.BEFORE and not pending):
+    runs_earlier = state is ConfigState.BEFORE and not pending
+    if was_not_changed or runs_earlier:
         return DeviceOutcome(Outcome.OLD, f"{why}; {theirs}, and nothing of this rollout")
     if pending:
         # If their commit is reverted, the device may return to the change of this rollout.

@@ -46,7 +46,8 @@ def running_topology(lab: LabFolder) -> LabTopology | None:
     except (OSError, ValueError):
         reason = f"{lab.folder / RUNNING} does not say with which nodes and cables"
         raise ContainerlabError(f"a lab {lab.name} runs already, and {reason}: {down}") from None
-    if lost := _lost(nodes, topology):
+    lost = _lost(nodes, topology)
+    if lost:
         raise ContainerlabError(f"a lab {lab.name} runs already, but not all of it ({first_few(lost)}): {down}")
     _remove_interrupted(lab, topology)
     return topology

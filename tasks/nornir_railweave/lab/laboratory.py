@@ -214,7 +214,8 @@ def _remove_remains(name: str) -> None:
 
     Raises ContainerlabError if the network stays, for example because other containers are attached to it.
     """
-    if containers := _containers(name, "--all"):
+    containers = _containers(name, "--all")
+    if containers:
         docker("rm", "--force", "--volumes", *containers, timeout_s=300.0)
     network = f"railweave-{name}"
     removed = docker("network", "rm", network)

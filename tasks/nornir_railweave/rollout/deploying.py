@@ -99,7 +99,8 @@ class _Jobs:
 def _deployed(procedure: Procedure, jobs: _Jobs, announce: Events) -> DeployResult:
     """Carry out the plan and verify the fabric unless the rollout stopped."""
     plan = procedure.plan
-    if reason := procedure.unreachable_reason:
+    reason = procedure.unreachable_reason
+    if reason:
         return _not_begun(plan, reason)
     changed = jobs.of(chain.from_iterable(plan.waves))
     unchanged = jobs.of(name for name in plan.names(DeviceState.UNCHANGED) if plan.includes(name))

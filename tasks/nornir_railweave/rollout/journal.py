@@ -204,7 +204,8 @@ class Journal:
 
     def require_written(self) -> None:
         """Raise RailweaveError if a line is missing; called before the first device is changed."""
-        if fault := self.blocker():
+        fault = self.blocker()
+        if fault:
             raise RailweaveError(f"{fault}; {NOTHING_CHANGED}")
 
     def judged(self, result: DeployResult) -> DeployResult:

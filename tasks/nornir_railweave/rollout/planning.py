@@ -76,13 +76,7 @@ def plan(
     )
     names = [switch.name for switch in fabric.switches if not only or switch.name in only]
     announce(Event(Step.READING, text=f"reading {len(names)} devices", details={"devices": len(names)}))
-    readings = _read(nr, names, compare, announce)
-    deadline_s = clock.monotonic() + pending_wait_s
-    awaiting = _awaiting_confirmation(readings)
-    while awaiting and clock.monotonic() < deadline_s:
-        _wait_for_timers(nr, awaiting, announce, clock)
-        readings |= _read(nr, awaiting, compare, announce)
-        awaiting = _awaiting_confirmation(readings)
+    readings = _read_without_pending(nr, names, compare, announce, clock, pending_wait_s)
     readings |= _refused_by_models(nr, fabric, readings, intended)
     readings |= _out_of_service(nr, fabric, readings)
     if skip_unreachable:
@@ -91,6 +85,20 @@ def plan(
     readings |= _with_live_ports(nr, fabric, readings, quiet_packets_per_s)
     readings = {switch.name: readings.get(switch.name, NOT_READ) for switch in fabric.switches}
     return build_plan(fabric, readings, target=target, intent_sha256=intent_sha256, policy=rollout_policy)
+
+
+def _read_without_pending(
+    nr: Nornir, names: Collection[str], compare: Comparer, announce: Events, clock: Clock, wait_s: float
+) -> dict[str, Reading]:
+    """Read these devices, and those with a pending commit again until it has ended, for at most ``wait_s`` seconds."""
+    readings = _read(nr, names, compare, announce)
+    deadline_s = clock.monotonic() + wait_s
+    awaiting = _awaiting_confirmation(readings)
+    while awaiting and clock.monotonic() < deadline_s:
+        _wait_for_timers(nr, awaiting, announce, clock)
+        readings |= _read(nr, awaiting, compare, announce)
+        awaiting = _awaiting_confirmation(readings)
+    return readings
 
 
 def _wait_for_timers(nr: Nornir, devices: Collection[str], announce: Events, clock: Clock) -> None:
@@ -281,4 +289,5 @@ def _live_ports(
 
 def _leads_to_switch(port: ClosingPort, hosts: frozenset[str]) -> bool:
     """Tell whether the far end of a port is a switch; ``hosts`` are the nodes that stay in the fabric."""
-    return bool(port.far_end) and not port.is_server and port.far_end not in hosts
+    is_to_node = port.is_server or port.far_end in hosts
+    return bool(port.far_end) and not is_to_node

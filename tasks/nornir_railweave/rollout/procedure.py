@@ -86,6 +86,7 @@ class Procedure:
         return saved, unsaved
 
     def _context(self, announce: Events) -> RolloutContext:
+        """Return what the rollout of the plan goes by."""
         journal = self.journal
         return RolloutContext(
             gate=wave_gate(self.fabric, self.plan),

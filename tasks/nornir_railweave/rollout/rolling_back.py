@@ -91,11 +91,11 @@ def plan_rollback(
     refused = rollback_refusals(rollout, readings, newer_than(policy.journal_dir, rollout))
     if refused:
         raise RefusedError(refused)
-    jobs, done = _jobs(fabric, rollout, readings)
+    jobs, jobs_done = _jobs(fabric, rollout, readings)
     plan = _plan(fabric, rollout, readings, jobs, policy)
     # The plan decides which peers each device is drained from.
     jobs = {name: replace(job, drain=plan.devices[name].drain) for name, job in jobs.items()}
-    return RollbackPlan(rollout, plan, jobs, done)
+    return RollbackPlan(rollout, plan, jobs, jobs_done)
 
 
 def _jobs(
@@ -103,7 +103,7 @@ def _jobs(
 ) -> tuple[dict[str, RollbackJob], dict[str, RollbackJob]]:
     """Return the jobs of the devices to roll back, and of those that run their earlier configuration already."""
     jobs: dict[str, RollbackJob] = {}
-    done: dict[str, RollbackJob] = {}
+    jobs_done: dict[str, RollbackJob] = {}
     for name, reading in readings.items():
         if reading.running is None or reading.snapshot is None:
             continue
@@ -113,8 +113,8 @@ def _jobs(
         elif state is ConfigState.BEFORE:
             # The document may be of another commit, so FRR's lines are taken from the device.
             current = replace(reading.snapshot, frr=reading.running.frr_document)
-            done[name] = _job(fabric, rollout, reading, current)
-    return jobs, done
+            jobs_done[name] = _job(fabric, rollout, reading, current)
+    return jobs, jobs_done
 
 
 def _read(
@@ -127,6 +127,7 @@ def _read(
 
 
 def _job(fabric: Fabric, rollout: Rollout, reading: DeviceReading, earlier: Snapshot) -> RollbackJob:
+    """Return the job that brings a device back to ``earlier``, its configuration before the rollout."""
     record = rollout.devices[earlier.owned.device]
     return RollbackJob(
         expectation=expect(fabric, fabric.switch_of[earlier.owned.device]),
@@ -187,8 +188,8 @@ def _drained_first(fabric: Fabric, plan: Plan, waves: Sequence[Sequence[str]], d
     rollback of the drained ones, and are judged again before each wave.
     """
     drained_waves = [(name,) for name in drained]
-    others = [name for wave in waves for name in wave if name not in drained]
-    ordered = in_waves(fabric, plan, [*drained_waves, *left_of(waves, others)])
+    in_service = [name for wave in waves for name in wave if name not in drained]
+    ordered = in_waves(fabric, plan, [*drained_waves, *left_of(waves, in_service)])
     if not drained:
         return ordered
     violations = [violation for violation in ordered.violations if not set(drained).isdisjoint(violation.devices)]
@@ -217,7 +218,9 @@ def roll_back(
 
 
 def _rolled_back(procedure: Procedure, planned: RollbackPlan, announce: Events) -> DeployResult:
-    if reason := procedure.unreachable_reason:
+    """Carry out a rollback, and verify its devices unless it stopped."""
+    reason = procedure.unreachable_reason
+    if reason:
         return DeployResult(Result.STOPPED, outcomes_of(planned.plan, {}), reason)
     result = procedure.carry_out(planned.jobs, planned.done, announce)
     if result.stopped_by:

@@ -170,7 +170,8 @@ class _RollingOut:
             if self._interrupts.asked:
                 raise _StoppedError("interrupted while it was paused")
             request = self._context.control.asked()
-        if blocker := self._context.blocker():
+        blocker = self._context.blocker()
+        if blocker:
             raise _StoppedError(blocker)
         if request == ABORT:
             raise _StoppedError(f"aborted after wave {self._waves_done} of {len(self._waves)}")
@@ -187,11 +188,13 @@ class _RollingOut:
         order = replace(self._wave_order(wave), hold=hold)
         attempts = self._apply(order, wave)
         self._holding.drained(name for name, attempt in attempts.items() if attempt.drained)
-        if reason := self._unconfirmable(attempts):
+        reason = self._unconfirmable(attempts)
+        if reason:
             self._roll_back(order, attempts, reason)
             raise _StoppedError(reason)
         confirmed = self._confirm(order, attempts)
-        if reason := self._failure_budget_used():
+        reason = self._failure_budget_used()
+        if reason:
             raise _StoppedError(reason)
         # A device without an outcome was not begun, because of an interrupt.
         if not self._outcomes.keys() >= set(wave):
@@ -274,8 +277,9 @@ class _RollingOut:
         if seconds <= 0:
             return
         self._say(Step.SOAKING, f"{len(attempts)} devices for {seconds:g} s", devices=list(attempts), seconds=seconds)
-        if reason := self._context.blocker():
-            raise _StoppedError(reason)
+        blocker = self._context.blocker()
+        if blocker:
+            raise _StoppedError(blocker)
         # Devices that failed, or were disconnected by their change, may announce nothing during the soak.
         disconnected = (name for name, attempt in attempts.items() if attempt.before.disconnects)
         silent = {*self._failed, *disconnected}

@@ -22,7 +22,9 @@ def journals(folder: Path, fabric: str = "") -> list[Path]:
     paths: list[Path] = []
     for path in folder.glob(f"*{SUFFIX}"):
         named = NAME.match(path.stem)
-        if named and (not fabric or named["fabric"] == fabric):
+        if not named:
+            continue
+        if not fabric or named["fabric"] == fabric:
             paths.append(path)
     return sorted(paths, key=_by_time, reverse=True)
 

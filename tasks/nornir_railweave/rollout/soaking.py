@@ -61,7 +61,8 @@ class Soak:
                 return ""
             last_checks = checks
             checks = self._check_wave(last_checks)
-            if fault := _fault(last_checks, checks):
+            fault = _fault(last_checks, checks)
+            if fault:
                 return fault
             if self._clock.monotonic() >= deadline_s and not _any_failed(checks):
                 return ""

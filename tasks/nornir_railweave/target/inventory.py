@@ -73,6 +73,7 @@ def build_inventory(
 
 
 def _host(switch: Switch, reach: Reach, driver: str, role: Group) -> Host:
+    """Return the host of a switch, in the group of its role."""
     # Nornir takes the extras of the first level that has some and merges nothing, so each host carries all of them.
     options = ConnectionOptions(
         hostname=reach.host,

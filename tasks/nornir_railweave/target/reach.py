@@ -155,6 +155,7 @@ def _started_address(endpoints: Endpoints, switch: Switch) -> Address | None:
 
 
 def _started_login(endpoints: Endpoints, target: Target) -> Login:
+    """Return the login at a running simulator or lab."""
     # A lab of somebody's own images has no key of ours, so the target's login applies.
     if not endpoints.key_file:
         return target.login

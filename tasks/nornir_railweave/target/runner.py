@@ -93,8 +93,9 @@ class FabricRunner:
 
         None is started once ``failures`` has reached the most that are allowed, or a person has asked to stop.
         """
-        budget_left = self.max_failures is None or failures < self.max_failures
-        while len(working) < self.num_workers and budget_left and not self._stop.asked:
+        if self.max_failures is not None and failures >= self.max_failures:
+            return
+        while len(working) < self.num_workers and not self._stop.asked:
             host = next(waiting, None)
             if host is None:
                 return

@@ -48,7 +48,8 @@ class SecretStore:
     def required(self, name: str) -> str:
         """Return the value of a secret. Raises RefusedError if it cannot be resolved."""
         where = self.target.places.get(f"secrets.{name}") or Where(f"inventory/{self.target.name}.yml")
-        if missing := self.missing({name: where}):
+        missing = self.missing({name: where})
+        if missing:
             raise RefusedError(missing)
         return self.values[name]
 

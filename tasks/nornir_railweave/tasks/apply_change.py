@@ -135,7 +135,8 @@ class _Application:
         last = device.last_commit(just_read=True)
         if last.pending:
             raise _UntouchedError("another commit waits for its confirmation; nothing was done")
-        if reason := device.job.moved(reading):
+        reason = device.job.moved(reading)
+        if reason:
             raise _UntouchedError(reason)
         baseline = Baseline()
         if not reading.disconnects:
@@ -154,7 +155,8 @@ class _Application:
         device = self._device
         if not needs_drain(device, attempt.before):
             return False
-        if blocker := in_the_way(attempt.before):
+        blocker = in_the_way(attempt.before)
+        if blocker:
             raise _UntouchedError(blocker)
         try:
             failure = drain_until_quiet(device)
@@ -226,7 +228,8 @@ class _Application:
             remaining = first_few(reading.remaining, separator="; ") or "its digest is another"
             why = fault_text or f"the device does not hold what was committed: {remaining}"
             return ApplyResult(outcome=roll_back(device, attempt, why))
-        if why := self._missing_timer(attempt):
+        why = self._missing_timer(attempt)
+        if why:
             return ApplyResult(outcome=roll_back(device, attempt, why))
         attempt = replace(attempt, after_sha256=reading.sha256)
         try:

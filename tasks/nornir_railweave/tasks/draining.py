@@ -87,7 +87,8 @@ def _drain_switch(
     if holding is not None:
         holding.drained((target.device,))
     # Somebody else may have drained another switch meanwhile.
-    if blocker := _limit_reasons(nr, limits, targets, hold):
+    blocker = _limit_reasons(nr, limits, targets, hold)
+    if blocker:
         return _undo_drain(nr, target, result, blocker)
     return result
 

@@ -45,9 +45,10 @@ def recover_device(task: Task, accept_running: bool) -> Result:
 
 
 def _recovered(name: str, driver: CheckedDriver, *, accept_running: bool) -> RecoveryResult:
+    """Repair the transaction state of a switch by its driver, if that can; return the result."""
     if not driver.can(Capability.RECOVER):
-        text = f"the driver {driver.name} keeps no transactions on the switch"
-        return RecoveryResult(name, RecoveryOutcome.REFUSED, error=text)
+        reason = f"the driver {driver.name} keeps no transactions on the switch"
+        return RecoveryResult(name, RecoveryOutcome.REFUSED, error=reason)
     recovered = driver.recover(accept_running=accept_running)
     return RecoveryResult(
         device=name,

@@ -322,17 +322,18 @@ def _result(
     trial: Trial, verdict: TrialVerdict, reasons: Sequence[str], applied_s: float | None, reverted_s: float | None
 ) -> TrialResult:
     """Return the result of a trial; both times are in seconds, and None if the switch refused the change."""
-    place = ""
+    # A trial of several changes has no table and field of its own.
+    changed_field = ""
     if len(trial.delta) == 1:
         change = next(iter(trial.delta))
-        place = f"{change.table} {change.field or ''}".strip()
+        changed_field = f"{change.table} {change.field or ''}".strip()
     return TrialResult(
         trial.name,
         verdict,
         tuple(reasons),
         method="+".join(sorted(method.value for method in trial.delta.methods)),
         disruption=trial.disruption.value,
-        place=place,
+        place=changed_field,
         source="" if trial.rule is None else trial.rule.source,
         apply_s=None if applied_s is None else round(applied_s, 2),
         revert_s=None if reverted_s is None else round(reverted_s, 2),

@@ -43,8 +43,8 @@ def make_app(url: str, bound_s: float) -> Any:
     try:
         from celery import Celery
     except ImportError as fault:
-        text = "task queues need Celery: install railweave with its extra `queue`, pip install 'railweave[queue]'"
-        raise RailweaveError(text) from fault
+        message = "task queues need Celery: install railweave with its extra `queue`, pip install 'railweave[queue]'"
+        raise RailweaveError(message) from fault
     sockets = {"socket_timeout": bound_s, "socket_connect_timeout": bound_s}
     # It must not become the current application of a program that imports railweave; `fixups` would be for Django.
     app = Celery("railweave", broker=url, backend=url, set_as_current=False, fixups=[])
@@ -81,8 +81,8 @@ def _reaching(what: str) -> Iterator[None]:
     except WorkerLostError:
         raise
     except Exception as fault:
-        text = " ".join(str(fault).split()) or type(fault).__name__
-        raise WorkerLostError(f"{what}: {text}") from fault
+        reason = " ".join(str(fault).split()) or type(fault).__name__
+        raise WorkerLostError(f"{what}: {reason}") from fault
 
 
 @dataclass(slots=True)
@@ -130,8 +130,8 @@ class QueueChannel:
             self._give_up(request.id)
             if not pending.worker:
                 raise self._untaken(within_s) from None
-            text = f"worker {pending.worker} of site {self._site} did not answer within {within_s:g} s"
-            raise WorkerLostError(text) from None
+            message = f"worker {pending.worker} of site {self._site} did not answer within {within_s:g} s"
+            raise WorkerLostError(message) from None
         finally:
             with self._lock:
                 self._requests.pop(request.id, None)
@@ -222,8 +222,8 @@ class QueueChannel:
             self._give_up(request_id)
             self._fail([pending], self._untaken(self._silent_s))
         elif pending.worker and now_s - pending.heard_s > self._silent_s:
-            text = f"worker {pending.worker} of site {self._site} was silent for {self._silent_s:g} s"
-            self._fail([pending], WorkerLostError(text))
+            message = f"worker {pending.worker} of site {self._site} was silent for {self._silent_s:g} s"
+            self._fail([pending], WorkerLostError(message))
 
     def _untaken(self, seconds: float) -> WorkerLostError:
         return WorkerLostError(f"no worker of site {self._site} took it in {seconds:g} s")

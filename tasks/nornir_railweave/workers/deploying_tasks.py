@@ -270,7 +270,8 @@ class EndChange(_Continued):
             params["why"] = decoded(str, request.arguments["why"])
         outcome: DeviceOutcome = bench.perform(self._task, request.device, params).result
         soak_s = order.policy.rollout.soak_s
-        if self._task is confirm_commit and outcome.ok and soak_s:
+        is_confirmed = self._task is confirm_commit and outcome.ok
+        if is_confirmed and soak_s:
             until_s = bench.clock.monotonic() + soak_s + order.policy.rollout.revert_in_s
             bench.keep(request.plan_digest, request.device, replace(begun, until_s=until_s))
         else:
@@ -343,12 +344,12 @@ class AssessDevice(LostAsRefused, _RolloutStep):
     def refused(self, device: str, params: Mapping[str, Any], why: str) -> Result:
         """Return the result of a device that nobody can read, and announce its outcome."""
         order: WaveOrder = params["order"]
-        text = (
+        reason = (
             f"{params['why']}; nobody there can examine it: {why}. The switch itself reverts a commit that was not "
             f"confirmed, {order.policy.rollout.revert_in_s} s after it began"
         )
-        order.announce(Event(Step.OUTCOME, device, text, {"outcome": Outcome.UNREACHABLE.value}))
-        return Result(host=None, result=DeviceOutcome(Outcome.UNREACHABLE, text))
+        order.announce(Event(Step.OUTCOME, device, reason, {"outcome": Outcome.UNREACHABLE.value}))
+        return Result(host=None, result=DeviceOutcome(Outcome.UNREACHABLE, reason))
 
 
 class SaveConfig(LostAsRefused):

@@ -153,10 +153,10 @@ def _delta(documents: Any, changes: dict[bytes, Change]) -> Delta:
     """Return the delta from its plain values; equal changes are taken from ``changes``, and new ones added to it."""
     delta: list[Change] = []
     for document in decoded(tuple[dict[str, Any], ...], documents):
-        text = orjson.dumps(document)
-        if text not in changes:
-            changes[text] = change_of(document)
-        delta.append(changes[text])
+        encoded = orjson.dumps(document)
+        if encoded not in changes:
+            changes[encoded] = change_of(document)
+        delta.append(changes[encoded])
     return Delta(tuple(delta))
 
 

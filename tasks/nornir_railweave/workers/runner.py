@@ -137,7 +137,8 @@ class TaskSpread:
         except WorkerLostError as fault:
             return Blocker(str(fault), f"check that this command starts a worker of the site: `{place.start}`")
         worker = f"site {place.name}: {answer.worker}"
-        if why := answer.refused or answer.fault:
+        why = answer.refused or answer.fault
+        if why:
             fix = f"bring the project there to the same state, and start a worker: `{place.start}`"
             return Blocker(f"{worker}: {why}", fix)
         # Requests expire by the worker's clock.

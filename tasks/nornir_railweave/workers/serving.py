@@ -133,7 +133,8 @@ class Worker:
             if bench is None or bench.binding != request.binding:
                 bench = self._renewed(bench)
                 self._bench = bench
-            if difference := bench.binding.difference(request.binding):
+            difference = bench.binding.difference(request.binding)
+            if difference:
                 raise RefusedHereError(f"it has another project: {difference}")
             return bench
 
