@@ -68,14 +68,14 @@ class BufferPlan(NamedTuple):
             return None
         if model is BufferModel.DYNAMIC and self.buffers.chip is None:
             return None
-        size = pools[INGRESS_LOSSLESS].size_bytes
-        if model is BufferModel.TRADITIONAL and size is None:
+        ingress_bytes = pools[INGRESS_LOSSLESS].size_bytes
+        if model is BufferModel.TRADITIONAL and ingress_bytes is None:
             return None
         full = divide(self.buffers, model, tuple(pools.values()), self.queues, self.uses)
         shared_bytes = full.shared_bytes
-        if model is BufferModel.DYNAMIC and size is not None:
+        if model is BufferModel.DYNAMIC and ingress_bytes is not None:
             # A pool with a size keeps it in the dynamic model too (buffer_pool_mellanox.lua).
-            shared_bytes = size
+            shared_bytes = ingress_bytes
         queue_bytes = None
         if queue:
             queue_bytes = _single_user_bytes(self.buffers, queue, pools.values())

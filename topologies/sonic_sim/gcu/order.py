@@ -27,7 +27,7 @@ def sorted_moves(current: Document, target: Document, checker: Checker) -> list[
     """Return the moves from one configuration to another, in order. Raises NoOrderError."""
     search = _Search(target, Limits(target, checker))
     path = [_SearchState(current, search.moves(current))]
-    seen = {_fingerprint(current, current)}
+    states_seen = {_fingerprint(current, current)}
     tried = 0
     while path[-1].document != target:
         state = path[-1]
@@ -43,8 +43,8 @@ def sorted_moves(current: Document, target: Document, checker: Checker) -> list[
             continue
         after = apply_copy(state.document, move)
         fingerprint = _fingerprint(after, current)
-        if fingerprint not in seen and search.limits.allow(move, state.document, after):
-            seen.add(fingerprint)
+        if fingerprint not in states_seen and search.limits.allow(move, state.document, after):
+            states_seen.add(fingerprint)
             path.append(_SearchState(after, search.moves(after), move))
     return [state.move for state in path if state.move is not None]
 

@@ -65,10 +65,12 @@ def divide(
     pool_of = {pool.name: pool for pool in pools}
     ingress = pool_of[INGRESS_LOSSLESS]
     size_bytes = ingress.size_bytes or 0
+    # Broadcom's templates put the headroom of all groups into the pool, where ports share it.
     if ingress.xoff_bytes is not None:
         headroom_bytes = sum(groups * room.xoff_bytes for groups, room in _lossless_groups(queues, uses))
         return _divide_with_shared_headroom(pools, headroom_bytes, size_bytes, ingress.xoff_bytes)
     headroom_bytes = sum(groups * room.size_bytes for groups, room in _lossless_groups(queues, uses))
+    # Headroom of such a chip is only known from published rows; it counts against the lossless pool.
     if buffers.chip is None:
         return Division(
             pools=pools,

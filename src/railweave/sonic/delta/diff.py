@@ -139,22 +139,23 @@ def _difference(
     intended_db = intended.config_db()
     scope = scope_of(config_db, intended_db)
     edits_of_rows = list(_row_edits(config_db, intended_db, scope))
-    lines = frr_scope(config_db, frr, intended.frr_document)
+    line_scope = frr_scope(config_db, frr, intended.frr_document)
     needed_ports = _needed_ports(intended_db, edits_of_rows, scope)
-    conflicts = (*find_conflicts(config_db, scope, needed_ports), *find_frr_conflicts(lines, needed_ports))
+    conflicts = (*find_conflicts(config_db, scope, needed_ports), *find_frr_conflicts(line_scope, needed_ports))
     removals: tuple[Edit, ...] = ()
     if remove_conflicting:
         removals = planned_edits(conflicts)
         conflicts = ()
     edits = [*edits_of_rows, *(edit for edit in removals if edit.table != FRR_TABLE)]
     conflicting_lines, _ = lines_of(removals)
-    intended_frr = with_lines(lines.beside(intended.frr_document), conflicting_lines, ())
+    # Unmanaged lines stay, except for those in the way.
+    intended_frr = with_lines(line_scope.beside(intended.frr_document), conflicting_lines, ())
     edits += frr_edits(*frr_difference(frr, intended_frr))
     edits.sort(key=sort_key)
     reasons = _Reasons(intended, edits, removals)
     return DeviceDiff(
         treated(edits, _treatments(edits, running, unprovisioned), map(reasons.of, edits)),
-        _count_unmanaged(config_db, intended_db, scope, lines, removals),
+        _count_unmanaged(config_db, intended_db, scope, line_scope, removals),
         conflicts=conflicts,
         unprovisioned=unprovisioned,
         drained=drained_peers(frr),
@@ -323,23 +324,27 @@ def unmanaged_rows(running: RunningConfig, intended: DeviceConfig) -> dict[str, 
     """Return the number of unmanaged rows, which stay, by table; unmanaged lines count under ``FRR_TABLE``."""
     config_db = running.config_db
     intended_db = intended.config_db()
-    lines = None
+    scope = scope_of(config_db, intended_db)
+    line_scope = None
     if running.frr_document is not None:
-        lines = frr_scope(config_db, running.frr_document, intended.frr_document)
-    return _count_unmanaged(config_db, intended_db, scope_of(config_db, intended_db), lines, ())
+        line_scope = frr_scope(config_db, running.frr_document, intended.frr_document)
+    return _count_unmanaged(config_db, intended_db, scope, line_scope, removals=())
 
 
 def _count_unmanaged(
-    running: ConfigDb, intended: ConfigDb, scope: Scope, lines: FrrScope | None, removals: Iterable[Edit]
+    running: ConfigDb, intended: ConfigDb, scope: Scope, line_scope: FrrScope | None, removals: Iterable[Edit]
 ) -> dict[str, int]:
-    """Return the number of unmanaged rows by table, and of lines if ``lines`` are known, without the ``removals``."""
+    """Return the number of unmanaged rows by table, and of unmanaged lines of FRR if it is known.
+
+    Rows and lines that the edits ``removals`` remove do not count.
+    """
     removed = {(edit.table, edit.key, edit.field) for edit in removals}
     counts: Counter[str] = Counter()
     for table, key, fields in _unstated(running, intended):
         if (table, key, None) not in removed and _is_unmanaged(scope, table, key, fields):
             counts[table] += 1
-    if lines is not None:
-        for entry in lines.unmanaged:
+    if line_scope is not None:
+        for entry in line_scope.unmanaged:
             if (FRR_TABLE, entry.context, entry.line) not in removed:
                 counts[FRR_TABLE] += 1
     return dict(sorted(counts.items()))

@@ -286,22 +286,22 @@ def _neighbor_removals(
 ) -> Iterator[_Command]:
     """Yield one command for each neighbor or group to remove; members are removed before their group."""
     # FRR removes the neighbors of a router together with it.
-    leaving = [neighbor for neighbor in leaving if (neighbor.router,) not in removed_blocks]
-    if not leaving:
+    neighbors = [neighbor for neighbor in leaving if (neighbor.router,) not in removed_blocks]
+    if not neighbors:
         return
     defining_lines = _defining_lines(removed)
     # To add a group again, all of its members must have been removed before.
     routers_to_clear = {neighbor.router for neighbor in recreated}
-    for neighbor in leaving:
+    for neighbor in neighbors:
         router, name = neighbor
         definitions = defining_lines[neighbor]
-        group = any(is_group(line) for line in definitions)
-        removal = FrrEntry(router, _no_neighbor(name, definitions, group=group))
+        is_peer_group = any(is_group(line) for line in definitions)
+        removal = FrrEntry(router, _no_neighbor(name, definitions, is_peer_group=is_peer_group))
         if router in routers_to_clear:
             # Routers are cleared first (0), then neighbors (1), members before groups.
-            yield _Command(_CommandPhase.CLEAR, (1, natural_key(router), group, natural_key(name)), removal)
+            yield _Command(_CommandPhase.CLEAR, (1, natural_key(router), is_peer_group, natural_key(name)), removal)
         else:
-            definition = FrrEntry(router, _definition_of(name, group=group))
+            definition = FrrEntry(router, _definition_of(name, is_peer_group=is_peer_group))
             # Whole neighbors (-1) are removed before single lines of the same kind.
             yield _Command(_CommandPhase.REMOVE, (*_removal_key(definition), -1, natural_key(name)), removal)
 
@@ -316,16 +316,16 @@ def _defining_lines(entries: Iterable[FrrEntry]) -> Mapping[RouterNeighbor, list
     return lines
 
 
-def _definition_of(name: str, *, group: bool) -> str:
+def _definition_of(name: str, *, is_peer_group: bool) -> str:
     """Return a line of the kind that defines a neighbor or group; removals are sorted by it."""
-    if group:
+    if is_peer_group:
         return f"neighbor {name} peer-group"
     return f"neighbor {name} remote-as 1"
 
 
-def _no_neighbor(name: str, definitions: Iterable[str], *, group: bool) -> str:
+def _no_neighbor(name: str, definitions: Iterable[str], *, is_peer_group: bool) -> str:
     """Return the command that removes a neighbor or group, which these lines define."""
-    if group:
+    if is_peer_group:
         return f"no neighbor {name} peer-group"
     if any(is_interface_peer(line) for line in definitions):
         return f"no neighbor {name} interface"

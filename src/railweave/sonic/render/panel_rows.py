@@ -158,10 +158,10 @@ def panel_rows(panel: Panel, tier: Tier, policies: Policies, lengths_m: Collecti
 
     ``lengths_m`` are the cable lengths of the tier, up to the longest cable of these switches.
     """
-    chain = map_chain(policies.classes)
+    maps = map_chain(policies.classes)
     group_map = takes_group_map(panel.asic)
     shares = queue_shares(policies.classes)
-    times = _watchdog_times(panel, policies, chain)
+    times = _watchdog_times(panel, policies, maps)
     plan = plan_own_buffers(panel, tier, policies, lengths_m)
     buffer_model = plan.model if plan else None
     trimming = trimming_of(panel, policies)
@@ -169,7 +169,7 @@ def panel_rows(panel: Panel, tier: Tier, policies: Policies, lengths_m: Collecti
     settings = _Settings(
         mtu_bytes=policies.mtu.fabric_bytes,
         group_map=group_map,
-        chain=chain,
+        chain=maps,
         shares=shares,
         times=times,
         rule=rule,
