@@ -85,7 +85,7 @@ def _rewritten_groups(base: Fabric, fabrics: Iterable[Fabric], place: Where) -> 
     before = base
     for fabric in fabrics:
         removed_rows, kept_priorities = _removed_rows(_lossless(before), _lossless(fabric))
-        if removed_rows and _looks_headroom_up(fabric):
+        if removed_rows and _makes_headroom_groups(fabric):
             yield warning(
                 "RW516",
                 f"BUFFER_PG {', '.join(removed_rows)}, which SONiC's buffer manager makes of neighboring lossless"
@@ -112,8 +112,8 @@ def _removed_rows(before: set[int], after: set[int]) -> tuple[list[str], list[in
     return removed_rows, sorted(kept_priorities)
 
 
-def _looks_headroom_up(fabric: Fabric) -> bool:
-    """Tell whether a switch has the traditional buffer model, in which SONiC makes groups too."""
+def _makes_headroom_groups(fabric: Fabric) -> bool:
+    """Tell whether a switch has the traditional buffer model, in which SONiC makes headroom groups itself."""
     policy = fabric.policies.sonic
     return any(
         switch.panel.buffers is not None and buffer_model(switch.panel.buffers, policy) is BufferModel.TRADITIONAL

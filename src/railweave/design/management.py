@@ -210,10 +210,10 @@ def _in_groups(fabric: Fabric, devices: Sequence[_ManagedDevice]) -> list[_Place
         device = managed.device
         if isinstance(device, Host):
             port = stripe_leaves + device.place * len(managed.names)
-            places.append(_Place(f"stripe{device.stripe}", f"stripe {device.stripe}", port))
+            places.append(_Place(group=f"stripe{device.stripe}", serves=f"stripe {device.stripe}", first_port=port))
         elif device.tier.attaches_nodes:
             port = device.place % leaves_per_plane * fabric.planes + device.plane
-            places.append(_Place(f"stripe{device.stripe}", f"stripe {device.stripe}", port))
+            places.append(_Place(group=f"stripe{device.stripe}", serves=f"stripe {device.stripe}", first_port=port))
         else:
             places.append(_place_above_leaves(fabric, device))
     return places
@@ -223,10 +223,11 @@ def _place_above_leaves(fabric: Fabric, switch: Switch) -> _Place:
     """Return where a spine or super-spine is cabled: at the switches of its tier, or of its pod's spines."""
     tier = switch.tier
     if not fabric.has_pods:
-        return _Place(tier.plural, tier.plural, switch.number)
+        return _Place(group=tier.plural, serves=tier.plural, first_port=switch.number)
     # Places count through the groups of a tier with the stride of the ports below (Tier.ports_above).
     member = switch.place % fabric.tiers[tier.level - 1].ports_above
     if switch.pod is not None:
-        return _Place(f"pod{switch.pod}", f"spines of pod {switch.pod}", member * fabric.planes + switch.plane)
+        first_port = member * fabric.planes + switch.plane
+        return _Place(group=f"pod{switch.pod}", serves=f"spines of pod {switch.pod}", first_port=first_port)
     number = member * tier.groups + (switch.group or 0)
-    return _Place("superspines", tier.plural, number * fabric.planes + switch.plane)
+    return _Place(group="superspines", serves=tier.plural, first_port=number * fabric.planes + switch.plane)

@@ -54,6 +54,7 @@ def lay_out_one_tier(intent: Intent, node_ports: Sequence[NodePorts], classes: S
         )
     if faults and tiers == 1:
         return OneTier(None, faults)
+    # With automatic tiers, the fabric may have two tiers without these faults.
     if faults:
         return OneTier(None, ())
     # With automatic tiers, growth that one tier does not hold gets a second one.

@@ -218,7 +218,7 @@ def _steps_beyond(designed: CountedDesign, growth: StripeGrowth) -> Iterator[str
 
 
 def _more_ports(designed: CountedDesign, growth: StripeGrowth, leaves: int) -> Iterator[str]:
-    """Yield what gives spines or super-spines ports for ``leaves`` leaf indexes."""
+    """Yield each change that gives spines or super-spines ports for ``leaves`` leaf indexes."""
     layout = designed.layout
     if layout.super_spines is not None:
         pods = layout.pods[-1] + 2
