@@ -198,9 +198,11 @@ class Files:
         """Yield the names of the files and directories in a directory."""
         start = path.rstrip("/") + "/"
         for member in (*self.files, *self.directories):
+            if not member.startswith(start):
+                continue
             name = member.removeprefix(start)
-            # Names with a slash are of directories further down, or elsewhere.
-            if member.startswith(start) and name and "/" not in name:
+            # Names with a slash are of directories further down.
+            if name and "/" not in name:
                 yield name
 
     def _refuse_passing(self, path: str, user: str) -> None:

@@ -131,10 +131,10 @@ def _rename(device: Device, number: int, arguments: list[str]) -> Answer:
     if value is not None:
         _set(device, number, [new, value])
         return True
-    words = [new]
+    key_and_fields = [new]
     for field, text in row.items():
-        words += (field, text)
-    _hset(device, number, words)
+        key_and_fields += (field, text)
+    _hset(device, number, key_and_fields)
     return True
 
 

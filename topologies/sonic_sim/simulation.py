@@ -271,15 +271,15 @@ class Simulation:
         """Add the host keys of new switches and nodes; a key that changed is for `railweave trust` to find."""
         path = self.paths.known_hosts
         text = path.read_text(encoding="utf-8") if path.exists() else ""
-        known_places = {line.split(maxsplit=1)[0] for line in text.splitlines() if line.strip()}
+        known_hosts = {line.split(maxsplit=1)[0] for line in text.splitlines() if line.strip()}
         host_keys = {name: listener.key for name, listener in self.listeners.items()}
         host_keys |= {name: node.listener.key for name, node in self.cluster.nodes.items()}
         for name, host_key in host_keys.items():
-            place = f"[{self.addresses[name]}]:{self.port}"
-            if place not in known_places:
+            host = f"[{self.addresses[name]}]:{self.port}"
+            if host not in known_hosts:
                 # The third word is a comment.
                 algorithm, key = host_key.export_public_key().decode().split()[:2]
-                text += f"{place} {algorithm} {key}\n"
+                text += f"{host} {algorithm} {key}\n"
         write_whole(path, text.encode())
 
     def endpoints(self) -> dict[str, Any]:

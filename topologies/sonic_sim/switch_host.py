@@ -116,13 +116,14 @@ class SimulatedHost(SwitchHost):
 
     def write_rows(self, commands: Sequence[Sequence[str]]) -> None:
         """Carry out HSET, HDEL and DEL."""
-        for name, key, *words in commands:
+        for name, key, *arguments in commands:
             if name == "DEL":
                 self.device.db.delete(key)
             elif name == "HDEL":
-                self.device.db.delete_fields(key, words)
+                self.device.db.delete_fields(key, arguments)
             else:
-                self.device.db.set_fields(key, dict(zip(words[::2], words[1::2], strict=True)))
+                # Fields and values in turn.
+                self.device.db.set_fields(key, dict(zip(arguments[::2], arguments[1::2], strict=True)))
         self.device.react()
 
     def run(self, words: Sequence[str], timeout_s: float, stdin: str = "") -> Done:

@@ -109,7 +109,10 @@ class Charges:
         for point in way.points:
             if self._is_dropped(point):
                 shares[point.link_or_bus] = 1.0
-        if bundle is None or not bundle.sent.steady or self.congestion is None:
+        # Without a queue that fills nothing else is dropped.
+        if bundle is None or self.congestion is None:
+            return shares
+        if not bundle.sent.steady:
             return shares
         packets = bundle.sent.steady / bundle.frame_bytes
         for point in way.points[1:]:
@@ -226,7 +229,11 @@ class Charges:
             # Acknowledgments of each flow take a path of their own.
             acks = packets / len(way.flows) / first.kind.packets_per_ack
             self._cross_back(flow, first.dscp, acks, ack_bytes)
-        if bundle is None or self.congestion is None or first.kind.transport is not Transport.RDMA:
+        # TCP has no CNPs.
+        if first.kind.transport is not Transport.RDMA:
+            return
+        # Without a queue that fills nothing is marked.
+        if bundle is None or self.congestion is None:
             return
         sender = nic_row(first.sender.end)
         receiver = nic_row(first.receiver.end)

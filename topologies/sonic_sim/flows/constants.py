@@ -53,23 +53,22 @@ class Constants:
 
 
 def constants_of(environment: Mapping[str, str] | None = None) -> Constants:
-    """Return the constants as ``environment`` sets them (None: that of this process).
+    """Return the constants as ``environment`` sets them, by default that of this process.
 
-    Raises SimulatorError for a constant that does not exist.
+    Raises SimulatorError for a constant that does not exist, or a value that is not a number.
     """
     if environment is None:
         environment = os.environ
     constants = Constants()
-    text = environment.get(ENVIRONMENT, "")
     names = [field.name for field in fields(Constants)]
-    for word in text.split():
-        name, _, value = word.partition("=")
+    for setting in environment.get(ENVIRONMENT, "").split():
+        name, _, value = setting.partition("=")
         if name not in names:
             raise SimulatorError(f"{ENVIRONMENT}: no constant {name!r}; there are: {', '.join(names)}")
         try:
             number = float(value.removeprefix("*"))
         except ValueError as error:
-            raise SimulatorError(f"{ENVIRONMENT}: {word!r} is not NAME=NUMBER or NAME=*NUMBER") from error
+            raise SimulatorError(f"{ENVIRONMENT}: {setting!r} is not NAME=NUMBER or NAME=*NUMBER") from error
         if value.startswith("*"):
             number *= getattr(constants, name)
         constants = replace(constants, **{name: number})
@@ -77,7 +76,10 @@ def constants_of(environment: Mapping[str, str] | None = None) -> Constants:
 
 
 def speedup_of(constants: Constants, waits_scale: float) -> float:
-    """Return how many seconds of a test pass in one of this machine, by the scale of the switches' waits."""
+    """Return how many seconds of a test pass in one second of this machine.
+
+    Unless the constants state it, that follows from ``waits_scale``, the scale of the switches' waits.
+    """
     if constants.speedup > 0:
         return constants.speedup
     return 1.0 if waits_scale >= 1.0 else 10.0

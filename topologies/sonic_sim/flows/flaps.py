@@ -80,9 +80,9 @@ class Flaps:
         row: Hash = {}
         if link.transitions:
             row["flap_count"] = str(link.transitions)
-        for name, at in (("last_down_time", link.down_at), ("last_up_time", link.up_at)):
-            if at is not None:
-                row[name] = strftime(_FORM, gmtime(at))
+        for name, moment in (("last_down_time", link.down_at), ("last_up_time", link.up_at)):
+            if moment is not None:
+                row[name] = strftime(_FORM, gmtime(moment))
         return row
 
     def _count_port(self, device: Device, end: End) -> None:
@@ -122,7 +122,9 @@ class Flaps:
         """Return the cable of a port with its flaps until now; None for one that does not flap."""
         fault = of_cable(self._net, FaultKind.BAD_COPPER, end)
         far = self._net.cables.get(end)
-        if fault is None or far is None or fault.flaps <= 0:
+        if fault is None or far is None:
+            return None
+        if fault.flaps <= 0:
             return None
         key = frozenset({end, far})
         cable = self._cables.get(key)

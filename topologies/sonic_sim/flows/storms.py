@@ -110,7 +110,9 @@ def storms_of(net: Fabric) -> Iterator[StormedQueue]:
             continue
         for nic, port in net.cables.items():
             device = net.devices.get(port.node)
-            if nic.node != node or device is None or not net.link_up(device, port.port):
+            if nic.node != node or device is None:
+                continue
+            if not net.link_up(device, port.port):
                 continue
             digits = re.search(r"\d+", nic.port)
             nic_number = int(digits[0]) if digits else 0
@@ -219,8 +221,11 @@ class Storms:
     def holds(self, end: End, queue: int) -> bool:
         """Tell whether a queue of a switch sends nothing because its neighbor pauses it without end."""
         state = self._states.get(EgressQueue(end, queue))
-        if state is None or not state.is_paused or not self._honors(end, queue):
+        if state is None or not state.is_paused:
             return False
+        if not self._honors(end, queue):
+            return False
+        # In a storm the watchdog drops or forwards the packets of the queue, unless it only alerts.
         return not state.stormed or state.action == "alert"
 
     def drops(self, end: End, queue: int) -> bool:

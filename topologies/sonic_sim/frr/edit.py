@@ -88,7 +88,9 @@ class Editor:
     def _note_missing_route_map(self, context: Context, line: str) -> None:
         """Note that a neighbor names a route-map that is not there: bgpd warns about that, and accepts the line."""
         words = line.split()
-        if context.node != BGP_AF or words[0] != "neighbor" or words[2] != "route-map":
+        if context.node != BGP_AF or words[0] != "neighbor":
+            return
+        if words[2] != "route-map":
             return
         if not any(header.startswith(f"route-map {words[3]} ") for header in self.root.children):
             self.notes.append(f"The route-map '{words[3]}' does not exist.")

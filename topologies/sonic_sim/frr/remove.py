@@ -52,7 +52,9 @@ class Removal:
         """
         words = line.split()
         instance = self._instance()
-        if self.context.node != BGP_AF or words[0] != "neighbor" or instance is None:
+        if self.context.node != BGP_AF or words[0] != "neighbor":
+            return
+        if instance is None:
             return
         if not any(context.starting(f"neighbor {words[1]}") for context in instance.walk()):
             raise refused_by_bgpd("% Specify remote-as or peer-group commands first")
@@ -93,7 +95,9 @@ class Removal:
         words = line.split()
         peer = f"neighbor {words[1]}"
         is_group = words[2:] == ["peer-group"]
-        removes_neighbor = len(words) == 2 or words[2] in ("remote-as", "interface") or is_group
+        # A neighbor is nothing without the line that makes it.
+        removes_its_origin = len(words) > 2 and words[2] in ("remote-as", "interface")
+        removes_neighbor = len(words) == 2 or removes_its_origin or is_group
         if not self.context.starting(peer):
             self._check_unknown_neighbor(words, removes_neighbor=removes_neighbor)
             return

@@ -152,7 +152,7 @@ class Checker:
         """Tell whether the target of a reference exists."""
         if "[" not in target.shown:
             return value.text in self._names_of(target, document)
-        # A path with a predicate is followed from the value's place.
+        # A path with a predicate is followed from the place of the value.
         origin = value.node(document)
         nodes = read(target.shown)(origin, origin)
         # A path gives a set of nodes; other values are none.

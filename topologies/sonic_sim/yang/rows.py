@@ -210,8 +210,10 @@ def _keep_conditions(result: Row, form: Form, name: str, value: Value, alone: Do
 
 def _is_own(condition: Condition) -> bool:
     """Tell whether a condition looks at nothing but its own row."""
+    # One that starts at the entry leaves its row with the first step up.
     starts_at_entry = condition.leaf == "." or condition.word == "case"
-    return reach(condition.text) is None and not (starts_at_entry and ".." in condition.text)
+    leaves_row = starts_at_entry and ".." in condition.text
+    return reach(condition.text) is None and not leaves_row
 
 
 def is_true(condition: Condition, value: Value, document: Document) -> bool:

@@ -248,15 +248,16 @@ def _devices(tool: Run, job: Job) -> list[str]:
     The variable lists beginnings of device names, or after ``=`` whole names. After ``^`` they are those not to use.
     """
     every = [nic.rdma for nic in tool.model.nics.of_node(job.hosts[0].name) if nic.rdma]
-    text = job.environment.get("NCCL_IB_HCA", "")
-    listed = [part.partition(":")[0] for part in text.lstrip("^=").split(",") if part]
+    variable = job.environment.get("NCCL_IB_HCA", "")
+    # A name may have the port of the device after a colon.
+    listed = [part.partition(":")[0] for part in variable.lstrip("^=").split(",") if part]
     if not listed:
         return every
-    if "=" in text:
+    if "=" in variable:
         matching = [name for name in every if name in listed]
     else:
         matching = [name for name in every if name.startswith(tuple(listed))]
-    if text.startswith("^"):
+    if variable.startswith("^"):
         return [name for name in every if name not in matching]
     return matching
 

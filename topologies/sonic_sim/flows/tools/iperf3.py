@@ -119,11 +119,11 @@ async def _measure(tool: Run, options: Options) -> int:
     server.client.set_result(ends.client)
     try:
         took_s = await tool.send(Transfer(flows, seconds))
-        document = _report(tool, options, directions, took_s)
-        text = _text(flows, took_s)
+        json_report = _json_report(tool, options, directions, took_s)
+        text_report = _text_report(flows, took_s)
         server_options: Options = server.details
-        server.details = document if server_options.has("-J", "--json") else text
-        tool.say(document if options.has("-J", "--json") else text)
+        server.details = json_report if server_options.has("-J", "--json") else text_report
+        tool.say(json_report if options.has("-J", "--json") else text_report)
         server.ended.set_result(True)
     finally:
         if not server.ended.done():
@@ -157,7 +157,7 @@ def _bitrate_gbps(options: Options) -> float:
         raise ToolError(f"iperf3: parameter error - bad bitrate {text}\n") from error
 
 
-def _report(tool: Run, options: Options, directions: list[list[Flow]], seconds: float) -> str:
+def _json_report(tool: Run, options: Options, directions: list[list[Flow]], seconds: float) -> str:
     """Return the JSON of a test."""
     flows = [flow for direction in directions for flow in direction]
     document = {"start": _start(tool, options, flows, len(directions[0]), seconds), "intervals": []}
@@ -227,7 +227,7 @@ def _sum(byte_count: float, seconds: float, **retransmits: int) -> dict[str, Any
             "bits_per_second": byte_count * 8 / seconds, **retransmits, "sender": True}  # fmt: skip
 
 
-def _text(flows: list[Flow], seconds: float) -> str:
+def _text_report(flows: list[Flow], seconds: float) -> str:
     """Return the report of a test as text."""
     rows = ["[ ID] Interval           Transfer     Bitrate         Retr"]
     for number, flow in enumerate(flows):
