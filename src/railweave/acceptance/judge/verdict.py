@@ -122,8 +122,6 @@ def judge_case(
     if unloaded:
         remarks.append(_unloaded_remark(unloaded))
     is_incomplete = has_errors(remarks) or _has_gaps(case, states)
-    pairs = [test for test in plan.tests if test.receiver is not None]
-    measured = sum(case.outcomes[test.id].status is not OutcomeStatus.NOT_RUN for test in pairs)
     tools = {result.meta.tool_version for result in results if result.meta is not None}
     return AcceptanceVerdict(
         plan=plan,
@@ -131,11 +129,18 @@ def judge_case(
         outcomes=case.outcomes,
         findings=all_findings,
         rules=states,
-        pairs=Shares(len(pairs), measured),
+        pairs=_pair_shares(case),
         links=Shares(len(plan.links), len(loaded_links(case))),
         diagnostics=tuple(dict.fromkeys(remarks)),
         tools=tuple(sorted(tools - {""})),
     )
+
+
+def _pair_shares(case: Case) -> Shares:
+    """Return how many pairs were planned, and how many of them have a value."""
+    pairs = [test for test in case.index.plan.tests if test.receiver is not None]
+    measured = sum(case.outcomes[test.id].status is not OutcomeStatus.NOT_RUN for test in pairs)
+    return Shares(planned=len(pairs), done=measured)
 
 
 def _undisturbed(case: Case, disturbed: Mapping[str, str]) -> Case:

@@ -130,8 +130,7 @@ def collective_limit(
 ) -> MetricLimit:
     """Return the limit of the bus bandwidth in GB/s of a collective of large messages, without the time of its steps.
 
-    All GPUs of the nodes of ``group`` take part, ``gpus_of_node`` of each, and use the NIC ports of ``group``. Raises
-    ValueError for a group within one node, which crosses no NIC.
+    All GPUs of the nodes of ``group`` take part over its NIC ports. Raises ValueError if it is within one node.
     """
     speeds = _group_speeds(paths, group)
     nodes = len(speeds.nodes_gbps)

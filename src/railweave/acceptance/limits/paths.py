@@ -134,14 +134,6 @@ def fabric_paths(fabric: Fabric, tool: Tool = Tool.PERFTEST) -> FabricPaths:
         down.setdefault((upper, lower), []).append(number)
         speeds_gbps.append(link.speed_gbps)
     pod = _pod_numbers(fabric)
-    pod_leaves: dict[int, list[int]] = {}
-    to_pod: dict[tuple[int, int], list[FarSwitch]] = {}
-    for number, switch in enumerate(fabric.switches):
-        if switch.tier.attaches_nodes:
-            pod_leaves.setdefault(pod[number], []).append(number)
-            continue
-        for link_number, super_spine in up[number]:
-            to_pod.setdefault((super_spine, pod[number]), []).append(FarSwitch(link_number, number))
     uplinks = [_link_group([speeds_gbps[uplink.link] for uplink in links]) for links in up]
     return FabricPaths(
         fabric=fabric,
@@ -150,9 +142,9 @@ def fabric_paths(fabric: Fabric, tool: Tool = Tool.PERFTEST) -> FabricPaths:
         speeds_gbps=speeds_gbps,
         up=up,
         down=down,
-        to_pod=to_pod,
+        to_pod=_links_to_pods(fabric, pod, up),
         pod=pod,
-        pod_leaves=pod_leaves,
+        pod_leaves=_leaves_of_pods(fabric, pod),
         uplinks=uplinks,
         pod_uplinks=_pod_uplinks(fabric, pod, uplinks),
     )
@@ -162,6 +154,28 @@ def _pod_numbers(fabric: Fabric) -> list[int]:
     """Return the number of the pod of every switch; super-spines count as a pod of their own."""
     numbers: dict[object, int] = {}
     return [numbers.setdefault((fabric.network_of(switch), switch.pod), len(numbers)) for switch in fabric.switches]
+
+
+def _leaves_of_pods(fabric: Fabric, pod: Sequence[int]) -> dict[int, list[int]]:
+    """Return the leaves of each pod; ``pod`` is that of every switch."""
+    leaves: dict[int, list[int]] = {}
+    for number, switch in enumerate(fabric.switches):
+        if switch.tier.attaches_nodes:
+            leaves.setdefault(pod[number], []).append(number)
+    return leaves
+
+
+def _links_to_pods(
+    fabric: Fabric, pod: Sequence[int], up: Sequence[Sequence[FarSwitch]]
+) -> dict[tuple[int, int], list[FarSwitch]]:
+    """Return the links of each super-spine down to each pod, with the spine below; ``up`` has those of every switch."""
+    links: dict[tuple[int, int], list[FarSwitch]] = {}
+    for spine, switch in enumerate(fabric.switches):
+        if switch.tier.attaches_nodes:
+            continue
+        for link, super_spine in up[spine]:
+            links.setdefault((super_spine, pod[spine]), []).append(FarSwitch(link, spine))
+    return links
 
 
 def _link_group(speeds_gbps: Sequence[int]) -> LinkGroup:
