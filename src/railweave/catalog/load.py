@@ -59,7 +59,7 @@ class Catalog:
         return self.switch(model_id)
 
     def switch(self, model_id: str) -> SwitchModel:
-        """Return a switch model; KeyError for an unknown id."""
+        """Return a switch model; raises KeyError for an unknown id."""
         if model_id not in self._switches:
             if model_id not in self._switch_ids:
                 raise KeyError(model_id)
@@ -101,7 +101,7 @@ class Catalog:
         return self._nics.get(nic_id)
 
     def nic(self, nic_id: str) -> NicModel:
-        """Return a NIC model; KeyError for an unknown id."""
+        """Return a NIC model; raises KeyError for an unknown id."""
         return self._nics[nic_id]
 
     def vendor_ids(self) -> tuple[str, ...]:
@@ -109,7 +109,7 @@ class Catalog:
         return tuple(self._packs)
 
     def vendor_pack(self, vendor: str) -> VendorPack:
-        """Return the tools of a NIC vendor; KeyError for an unknown id."""
+        """Return the tools of a NIC vendor; raises KeyError for an unknown id."""
         return self._packs[vendor]
 
     def vendor_of(self, nic_id: str | None) -> str | None:
@@ -156,7 +156,7 @@ class Catalog:
         return max(map(self.pcie_slot, nic.pcie), key=lambda slot: slot.raw_gbps, default=None)
 
     def pcie_slot(self, slot_id: str) -> PcieSlot:
-        """Return a PCIe slot; KeyError for an unknown id."""
+        """Return a PCIe slot; raises KeyError for an unknown id."""
         return self._pcie[slot_id]
 
     @cached_property

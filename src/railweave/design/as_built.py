@@ -79,8 +79,11 @@ def _no_cable(fabric: Fabric, row: AsBuilt) -> Diagnostic:
 
 
 def _faults(row: AsBuilt, cable: _PlannedCable, earlier_row: AsBuilt | None) -> Iterator[Diagnostic]:
-    """Yield an error if a row names another far end than the design, then nothing else. Otherwise yield an error if
-    the cable has an ``earlier_row`` that was accepted, and one if its medium does not reach the length."""
+    """Yield the errors of a row about a cable.
+
+    A row that names another far end than the design has only this error. Any other row has one if an ``earlier_row``
+    about the cable was accepted, and one if the medium does not reach the measured length.
+    """
     row_end = row.device, row.port
     far_end = cable.lower
     if far_end == row_end:

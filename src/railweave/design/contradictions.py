@@ -165,9 +165,9 @@ def _consistent_values(
 
 
 def _explicit(intent: Intent, consistent: Intent, automatic: Sequence[str], attempt: Attempt) -> Intent:
-    """Return a consistent intent with its ``automatic`` keys stated as its layout has them.
+    """Return the ``consistent`` intent with its ``automatic`` keys stated as its layout has them.
 
-    The intent itself if it is not consistent with these values.
+    If it would not be consistent with these values stated, it is returned as it is.
     """
     layout, _ = attempt(consistent)
     assert layout is not None  # noqa: S101  it is consistent

@@ -117,7 +117,8 @@ class NodePorts(NamedTuple):
 def has_own_class(intent: Intent, index: int) -> bool:
     """Tell whether an entry of nodes has leaves of a class of its own.
 
-    It does if it states a ``leaf``, and if the leaves of the first entry have cages for sharers of another speed.
+    It does if it states a ``leaf``. So does a later entry that shares no leaves, if the leaves of the first entry have
+    cages for sharers of another speed.
     """
     first = intent.nodes[0]
     entry = intent.nodes[index]

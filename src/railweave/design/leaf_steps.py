@@ -232,7 +232,7 @@ def _first_stripe_step(intent: Intent, layout: Layout, group: NodeGroup) -> Sizi
 
 
 def _leaf_count_step(layout: Layout) -> SizingStep:
-    """Return the number of leaves, those of stripes without nodes too."""
+    """Return the number of leaves, including those of stripes without nodes."""
     factors = []
     if layout.planes > 1:
         factors.append(f"{layout.planes} planes")

@@ -33,7 +33,8 @@ def with_fewer_rails(intent: Intent) -> Intent | None:
     """
     topology = intent.topology
     leaves = topology.leaf.count
-    if topology.rails is not None or topology.shape is not Shape.RAIL_OPTIMIZED or topology.leaves_per_nic > 1:
+    has_automatic_rails = topology.rails is None and topology.shape is Shape.RAIL_OPTIMIZED
+    if not has_automatic_rails or topology.leaves_per_nic > 1:
         return None
     # One leaf is a fabric of one switch.
     if leaves is None or leaves == 1 or leaves >= intent.nodes[0].nics.count:

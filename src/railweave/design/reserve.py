@@ -40,7 +40,7 @@ class PoolNeed(NamedTuple):
 
 
 def pool_needs(layout: Layout, addressing: Addressing) -> tuple[PoolNeed, ...]:
-    """Return what the reserve needs of each pool."""
+    """Return what the reserve needs of each pool that the fabric takes addresses from."""
     needs = [_loopback_need(layout, addressing.loopbacks)]
     if addressing.hosts is not None:
         needs.append(_host_need(layout, addressing.hosts))

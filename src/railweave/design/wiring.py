@@ -138,10 +138,10 @@ def _cage_order(ports: int, cage_size: int) -> Sequence[int]:
 
 
 def wire_class(leaf: LeafClass, lower: TierLayout, upper: TierLayout) -> tuple[Uplink, ...]:
-    """Return the uplinks of a leaf of a class, with the ports that decide on their addresses.
+    """Return the uplinks of a leaf of a class.
 
-    These are the ports of the same uplinks of the first class, ``lower``. If spines keep a block for the class, they
-    are counted from port 0.
+    Their port numbers decide on their addresses, and are not always those of the leaf: without a block of spine ports
+    for the class they are those of the same uplinks of the first class, ``lower``. With a block they count from 0.
     """
     block = leaf.block
     if block is None:

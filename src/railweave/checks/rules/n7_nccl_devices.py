@@ -71,7 +71,10 @@ def _default_faults(node: NodeRead) -> Iterator[_Fault]:
 
 
 def _device_faults(node: NodeRead, nccl: dict[str, str]) -> Iterator[_Fault]:
-    """Yield a fault if NCCL_IB_HCA leaves out RDMA devices of rails, or takes those of another fabric."""
+    """Yield a fault if NCCL_IB_HCA leaves out RDMA devices of rails.
+
+    If it is not set, yield one if NCCL's default takes those of another fabric too.
+    """
     stated = nccl.get("NCCL_IB_HCA")
     if stated is None:
         yield from _default_faults(node)
