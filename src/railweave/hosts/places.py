@@ -138,14 +138,13 @@ class Places:
         for name, content in files.items():
             if name in PROGRAMS:
                 yield InstalledFile(paths[name], _PROGRAM_MODE, content)
-                continue
-            if name in paths:
+            elif name in paths:
                 yield InstalledFile(paths[name], _MODE, content)
-                continue
-            network_place = self._network_place(name, backend)
-            if network_place is not None:
-                path, mode = network_place
-                yield InstalledFile(path, mode, content)
+            else:
+                network_place = self._network_place(name, backend)
+                if network_place is not None:
+                    path, mode = network_place
+                    yield InstalledFile(path, mode, content)
 
     def _network_place(self, name: str, backend: NetworkBackend) -> tuple[str, int] | None:
         """Return the path and the mode of a network file; None if ``backend`` does not read the file."""

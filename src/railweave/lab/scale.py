@@ -264,6 +264,7 @@ def scaled(intent: Intent, fabric: Fabric, catalog: Catalog, *, grows: bool = Tr
         keys["addressing"] |= {"nics": str(intent.policies.addressing.nics)}
     if fabric.rail_only:
         keys["topology"] |= {"tiers": len(fabric.tiers)}
+    # One tier has no spines.
     if len(fabric.tiers) == 1:
         for key in _KEYS_OF_SPINES:
             del keys["topology"][key]

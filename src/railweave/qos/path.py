@@ -59,8 +59,9 @@ def hops(
     ``buffers`` are those of the fabric's switches (`qos.summary`).
     """
     buffers_of = {name: switch_buffers for switch_buffers in buffers for name in switch_buffers.devices}
-    queue = next(share for share in queue_shares(fabric.policies.classes) if share.name == traffic_class.name)
-    group = map_chain(fabric.policies.classes).tc_to_group[traffic_class.priority]
+    classes = fabric.policies.classes
+    queue = next(share for share in queue_shares(classes) if share.name == traffic_class.name)
+    group = map_chain(classes).tc_to_group[traffic_class.priority]
     path_hops = []
     for switch, ingress, egress in zip(path.switches, path.links[:-1], path.links[1:], strict=True):
         hop = Hop(switch, group, headroom=None, queue=queue, marking=None, pause_bytes=None)
@@ -108,9 +109,10 @@ def _end_leaves(fabric: Fabric, start: Switch, node: str) -> Iterator[Switch]:
 
     Leaves of other pods come first, then those of other stripes: the paths to them are the longest.
     """
+    network = fabric.network_of(start)
     candidates: list[Switch] = []
     for leaf in fabric.tier_switches[0]:
-        if leaf.name == start.name or fabric.network_of(leaf) != fabric.network_of(start):
+        if leaf.name == start.name or fabric.network_of(leaf) != network:
             continue
         if any(name != node for name in fabric.nodes_on(leaf.name)):
             candidates.append(leaf)

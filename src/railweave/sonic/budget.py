@@ -65,7 +65,8 @@ def _port_uses(switch: Switch, sonic: SonicPolicy, plan: BufferPlan, read: Resol
             group_headroom = _group_headroom(use, settings, plan, sonic)
             if isinstance(group_headroom, Headroom):
                 headrooms.append(group_headroom)
-        largest = max(headrooms, default=NoHeadroom("", ""), key=lambda room: room.size_bytes)
+        # A use has one headroom for all groups of a port: the largest counts.
+        largest = max(headrooms, default=NoHeadroom("", ""), key=lambda group_headroom: group_headroom.size_bytes)
         use_of_port = PortUse(1, settings.lanes or lane_count(port), largest, len(headrooms))
         counts[use_of_port] += 1
     return [use_of_port._replace(ports=count) for use_of_port, count in counts.items()]

@@ -163,17 +163,17 @@ def _another_speed(config_db: ConfigDb, port: str) -> Iterator[Trial]:
 def _lower_speed(config_db: ConfigDb, port: str, speed: Value | None) -> str | None:
     """Return the next lower speed, in Mb/s, that the breakout mode of a port's cage allows; None if there is none."""
     mode = config_db.get("BREAKOUT_CFG", {}).get(port, {}).get("brkout_mode")
-    present = number(speed)
-    if not isinstance(mode, str) or present is None:
+    present_mbps = number(speed)
+    if not isinstance(mode, str) or present_mbps is None:
         return None
     whole_cage = _WHOLE_CAGE.fullmatch(mode)
     if whole_cage is None:
         return None
-    speeds = [int(word.strip(" G")) * _MBPS_PER_GBPS for word in whole_cage["others"].split(",")]
-    lower_speeds = [speed_mbps for speed_mbps in speeds if speed_mbps < present]
-    if not lower_speeds:
+    speeds_mbps = [int(speed.strip(" G")) * _MBPS_PER_GBPS for speed in whole_cage["others"].split(",")]
+    lower_speeds_mbps = [speed_mbps for speed_mbps in speeds_mbps if speed_mbps < present_mbps]
+    if not lower_speeds_mbps:
         return None
-    return str(max(lower_speeds))
+    return str(max(lower_speeds_mbps))
 
 
 def _left_behind(delta: Delta, config_db: ConfigDb) -> set[tuple[str, str]]:

@@ -238,7 +238,10 @@ def check_yang(
 
 
 def _configured(fabric: Fabric, templates: Templates) -> Iterator[tuple[Switch, DeviceConfig]]:
-    """Yield the switches that can be configured, with their configurations."""
+    """Yield the switches that can be configured, with their configurations.
+
+    Why the others cannot be is reported by the check of configurations.
+    """
     try:
         configurator = Configurator(fabric, templates)
     except RefusedError:

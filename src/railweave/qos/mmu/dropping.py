@@ -22,7 +22,7 @@ class Room(NamedTuple):
     slices: BufferSlices
 
     def with_full(self, users: int, rival_alpha: float = 0) -> int:
-        """Return the bytes that each of ``users`` holds if all of them are full, in one slice.
+        """Return the bytes that each of ``users`` users holds if all of them are full and in one slice.
 
         ``rival_alpha`` is the sum of the alphas of other full users of the pool.
         """

@@ -97,22 +97,23 @@ def leaves_rows(edit: Edit, tables: ConfigDb) -> bool:
 
     ``tables`` is the configuration before the edit.
     """
+    # The dynamic model computes groups in APPL_DB and writes none to CONFIG_DB.
+    if _is_dynamic(tables):
+        return False
     if edit.table == CABLE_LENGTH:
-        return not _is_dynamic(tables)
+        return True
     if (edit.table, edit.field) == ("PORT", "speed"):
         return _has_groups_of_speed(tables, edit.key)
-    if (edit.table, edit.field) != ("PORT_QOS_MAP", PFC_ENABLE):
-        return False
-    # The dynamic model computes groups in APPL_DB and writes none to CONFIG_DB.
-    if _is_dynamic(tables) or not _has_cable(tables, edit.key):
-        return False
-    return not priorities(edit.after) <= priorities(edit.before)
+    if (edit.table, edit.field) == ("PORT_QOS_MAP", PFC_ENABLE):
+        adds_priorities = not priorities(edit.after) <= priorities(edit.before)
+        return adds_priorities and _has_cable(tables, edit.key)
+    return False
 
 
 def _has_groups_of_speed(tables: ConfigDb, port: str) -> bool:
-    """Tell whether buffermgrd writes priority groups of a port; the name of their profile contains the speed."""
+    """Tell whether buffermgrd's traditional model has priority groups of a port, with profiles named by its speed."""
     paused = tables.get("PORT_QOS_MAP", {}).get(port, {}).get(PFC_ENABLE)
-    return bool(priorities(paused)) and _has_cable(tables, port) and not _is_dynamic(tables)
+    return bool(priorities(paused)) and _has_cable(tables, port)
 
 
 def _is_dynamic(tables: ConfigDb) -> bool:

@@ -236,6 +236,7 @@ def _table_edits(table: str, running: Table, intended: Table, scope: Scope) -> I
             continue
         removed: Mapping[str, None] = {}
         if not fieldwise:
+            # All fields of the row are ours, so those that the intent does not state are removed.
             removed = dict.fromkeys(present)
         elif table == CABLE_LENGTH:
             removed = _removed_lengths(present, scope)

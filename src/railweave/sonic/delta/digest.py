@@ -55,7 +55,8 @@ def _digested(value: object) -> bytes:
     # For plain ASCII orjson writes the same bytes in an eighth of the time. Only json escapes other characters.
     try:
         data = orjson.dumps(value, option=orjson.OPT_SORT_KEYS)
-    except TypeError:  # halves of surrogate pairs
+    except TypeError:
+        # orjson refuses halves of surrogate pairs.
         data = _ESCAPED_BY_JSON
     if data.isascii() and _ESCAPED_BY_JSON not in data:
         return data

@@ -65,7 +65,10 @@ def _enabled(tables: ConfigDb) -> frozenset[int]:
 
 
 def widened(edit: Edit) -> Sequence[Edit]:
-    """Split a change of a port's priorities that adds some and removes some: first to all of both, then to the new."""
+    """Return the edits in which an edit is made: two if it adds priorities of a port and removes others, else itself.
+
+    The first one sets the priorities of before and after together, the second one those of after.
+    """
     if not _changes_priorities(edit):
         return (edit,)
     before = priorities(edit.before)

@@ -102,10 +102,10 @@ def treatments(edits: Sequence[Edit], config_db: ConfigDb) -> tuple[Treatment, .
             return (RELOADED,) * len(edits)
         single_treatments.append(treatment)
     patches = sum(treatment.method is Method.PATCH for treatment in single_treatments)
-    # Without a patch the costlier question to the configuration need not be asked.
-    if not patches or (patches <= PATCH_EDITS_MAX and accepts_patches(config_db)):
-        return tuple(single_treatments)
-    return tuple(map(written, single_treatments))
+    # Whether the configuration accepts patches takes longest to find out, so it is tested last.
+    if patches and (patches > PATCH_EDITS_MAX or not accepts_patches(config_db)):
+        return tuple(map(written, single_treatments))
+    return tuple(single_treatments)
 
 
 RELOADED = Treatment(Disruption.RELOAD, Method.RELOAD)

@@ -118,6 +118,7 @@ def snapshot_before(delta: Delta, running: RunningConfig, owned: DeviceConfig) -
         if change.table != FRR_TABLE:
             _remember_change(rows, change, running)
     if delta.reloads:
+        # The reload drops these rows as a whole.
         for table, key in _left_out(delta, running):
             before = running.config_db[table][key]
             rows.setdefault(table, {})[key] = _fields(before, before)

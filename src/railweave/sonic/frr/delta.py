@@ -69,6 +69,7 @@ def frr_difference(running: FrrDocument, intended: FrrDocument) -> tuple[tuple[F
     if any(entry.line == QUIET for entry in differing):
         before, after = with_activations(before, after)
         differing = set(before) ^ set(after)
+    # A neighbor that is created in another way is removed and added with all of its lines.
     if any(defined_neighbor(entry.line) for entry in differing):
         differing |= _lines_of_recreated(before, after)
     return _only(before, differing), _only(after, differing)
@@ -344,8 +345,12 @@ def _in_the_way_of(added: Sequence[FrrEntry], merged: Collection[Slot]) -> Calla
     commands = {(entry.context, command_of(entry.line)) for entry in added if command_of(entry.line)}
 
     def is_in_the_way(entry: FrrEntry) -> bool:
+        """Tell whether FRR would keep or prefer this line over one of the added lines."""
         # A list line under a used number keeps parts of the old one.
-        if (entry.context, slot(entry.line)) in slots or (entry.context, command_of(entry.line)) in commands:
+        is_merged = (entry.context, slot(entry.line)) in slots
+        # FRR's ``no`` may remove all values of a command, also the added one.
+        is_of_added_command = (entry.context, command_of(entry.line)) in commands
+        if is_merged or is_of_added_command:
             return True
         # A list line that the list has under another number is ignored (FRR 8.4).
         if list_entry(entry.line) in list_entries:

@@ -43,7 +43,7 @@ def stream_of(panel: Panel, policies: Policies, *, has_buffers: bool) -> Stream 
     if poll_us is None or not HIGH_FREQUENCY.runs_on(panel.asic, nearest(policies.sonic.release)):
         return None
     if not has_buffers:
-        return Stream(poll_us, (), ())
+        return Stream(poll_us, groups=(), queues=())
     groups = sorted(traffic_class.priority for traffic_class in policies.classes if traffic_class.lossless)
     queues = sorted(traffic_class.priority for traffic_class in policies.classes if traffic_class.marks)
     return Stream(poll_us, tuple(groups), tuple(queues))
