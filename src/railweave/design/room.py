@@ -221,6 +221,7 @@ def _more_ports(designed: CountedDesign, growth: StripeGrowth, leaves: int) -> I
     """Yield each change that gives spines or super-spines ports for ``leaves`` leaf indexes."""
     layout = designed.layout
     if layout.super_spines is not None:
+        # Pods are numbered from 0, and one more is needed.
         pods = layout.pods[-1] + 2
         yield from _more_super_spines(designed, pods)
         yield f"super-spines with {pods * layout.spines.links_per_pair} ports"

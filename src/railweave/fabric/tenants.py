@@ -119,8 +119,8 @@ class Tenancy:
             for tenant, nodes in self._nodes_at(switch).items():
                 parts[tenant][network] += nodes.addresses
         addresses_of = {}
-        for tenant, parts_in in parts.items():
-            addresses_of[tenant] = {network: tuple(_joined(addresses)) for network, addresses in parts_in.items()}
+        for tenant, of_networks in parts.items():
+            addresses_of[tenant] = {network: tuple(_joined(addresses)) for network, addresses in of_networks.items()}
         return addresses_of
 
     def texts(self, leaf: Switch) -> Mapping[str, PrefixTexts]:
@@ -179,7 +179,10 @@ class Tenancy:
         return (link for link in self.fabric.downlinks_of[switch.name] if link.is_access)
 
     def _of_links(self, switch: Switch, links: Collection[Link]) -> _LeafNodes:
-        """Return the networks of some access links of a switch, and their addresses as intervals by family."""
+        """Return the networks of some access links of a switch, and their addresses as intervals by family.
+
+        A family without addresses is left out. The others have the spare intervals of the switch too.
+        """
         networks: list[tuple[Pool, int]] = []
         used: dict[int, list[Interval]] = {IPV4_BITS: [], IPV6_BITS: []}
         for link in links:
@@ -295,7 +298,7 @@ def _sources(nodes: _LeafNodes) -> Iterator[Source]:
     starts = [(prefix.bits, prefix.first) for prefix in prefixes]
     ports: list[set[int]] = [set() for _ in prefixes]
     for network, port in nodes.networks:
-        # The prefixes do not meet, and each network lies within one of them.
+        # The prefixes do not overlap, and each network lies within one of them.
         index = bisect_right(starts, (network.bits, network.first)) - 1
         ports[index].add(port)
     for prefix, ports_of_prefix in zip(prefixes, ports, strict=True):
@@ -331,11 +334,13 @@ def _interval(prefix: Pool) -> Interval:
 
 def _prefixes_of(first: int, end: int, bits: int) -> Iterator[Pool]:
     """Yield the fewest prefixes that make up the interval from ``first`` to before ``end``, ascending."""
-    kind = Pool if bits == IPV4_BITS else Ipv6Pool
+    pool_type = Pool if bits == IPV4_BITS else Ipv6Pool
     while first < end:
-        # As large as the alignment of its first address and the rest of the interval allow.
+        # As large as the rest of the interval and the alignment of its first address allow.
         host_bits = (end - first).bit_length() - 1
+        # Address 0 is aligned to every size.
         if first:
-            host_bits = min(host_bits, (first & -first).bit_length() - 1)
-        yield kind(first, bits - host_bits)
+            lowest_set_bit = first & -first
+            host_bits = min(host_bits, lowest_set_bit.bit_length() - 1)
+        yield pool_type(first, bits - host_bits)
         first += 1 << host_bits
