@@ -6,7 +6,10 @@ _SHORTEST_NAME = 4
 
 
 def names_in(config_db: ConfigDb) -> frozenset[str]:
-    """Return the values and parts of keys that people may have chosen: no ports, numbers or words of three letters."""
+    """Return the values and parts of keys that people may have chosen.
+
+    Ports, numbers and words of up to three letters are left out.
+    """
     words: set[str] = set()
     for rows in config_db.values():
         for key, row in rows.items():

@@ -336,7 +336,10 @@ def _joined(ranges: Iterable[_RoutedRange]) -> Iterator[_RoutedRange]:
 
 
 def _open_ranges(filters: Iterable[PortFilter], bits: int) -> Iterator[_OpenRange]:
-    """Yield the destinations that each rule of a port's filters lets packets pass to, and those that no rule drops."""
+    """Yield the destinations that a port lets packets pass to, by the rules of its filters.
+
+    What no rule matches passes too. Without a filter everything does.
+    """
     everything = _EVERYTHING[bits]
     # SONiC forwards packets that no rule matches.
     no_rule_matches = FilterRule(

@@ -193,7 +193,7 @@ def _left_behind(delta: Delta, config_db: ConfigDb) -> set[tuple[str, str]]:
 
 
 def _mutated(mutation: _Mutation, config_db: ConfigDb, port: str) -> Iterator[Trial]:
-    """Yield the trial of a mutation on the first row that allows it; nothing if none does."""
+    """Yield the trial of a mutation on the first row that allows it, unless SONiC would keep something of it."""
     for key, row in _rows_of(config_db.get(mutation.table, {}), port):
         before = row.get(mutation.field)
         after = mutation.value_after(before)

@@ -275,6 +275,7 @@ def _row_without(rows: Table, schema: TableSchema | None, element: str, field: s
 
     For a missing node libyang reports only its path in the schema, which has no keys.
     """
+    # A row of a fixed name has that of its element.
     if schema is None or element in schema.fixed:
         return element
     for key, fields in rows.items():

@@ -143,6 +143,7 @@ def edits(document: MergeDocument, running: RunningConfig) -> tuple[Edit, ...]:
         for key, fields in rows.items():
             merged.extend(row_edits(table, key, before.get(key), fields))
     if merge.frr.strip():
-        after = _apply_frr(merge.frr, running)
-        merged.extend(frr_edits(*frr_difference(running.known_frr("it cannot be compared"), after)))
+        frr_after = _apply_frr(merge.frr, running)
+        removed, added = frr_difference(running.known_frr("it cannot be compared"), frr_after)
+        merged.extend(frr_edits(removed, added))
     return tuple(merged)

@@ -104,7 +104,7 @@ def rule_tenants(table: str, key: str) -> tuple[str, str] | None:
 
 
 def rule_count(tenancy: Tenancy, leaf: Switch, guarded: Sequence[int], *, has_ipv6: bool) -> int:
-    """Return the number of rules of a leaf's filter, which are not made for it; arguments as ``tenant_filter_rows``."""
+    """Return the number of rules that ``tenant_filter_rows`` yields for a leaf with node ports, without making them."""
     count = 1 + len(guarded)
     if has_ipv6:
         count += len(_LINK_SCOPES)
