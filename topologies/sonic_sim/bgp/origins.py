@@ -23,8 +23,11 @@ def local_routes(device: Device) -> dict[str, str]:
     """Return the protocols, ``connected`` or ``static``, of the routes that do not come from BGP, by prefix."""
     routes: dict[str, str] = {}
     for line in device.frr.root.lines.values():
-        if line.startswith(("ip route ", "ipv6 route ")) and static_is_active(device, line.split()):
-            routes[line.split()[2]] = "static"
+        if not line.startswith(("ip route ", "ipv6 route ")):
+            continue
+        words = line.split()
+        if static_is_active(device, words):
+            routes[words[2]] = "static"
     # A connected route wins over a static one by its distance.
     for address in device.addresses():
         if device.link_up(address.interface):

@@ -245,12 +245,13 @@ def _spelled(community: str) -> str:
 
 def _entry(words: list[str]) -> Entry:
     """Return the entry of a line ``ip prefix-list NAME seq NUMBER permit|deny PREFIX|any [ge LENGTH] [le LENGTH]``."""
-    number, action, text, *options = words[words.index("seq") + 1 :]
+    number, action, prefix, *options = words[words.index("seq") + 1 :]
     limits = dict(zip(options[::2], options[1::2], strict=False))
     # ``any`` is every prefix of any length.
-    target = network("0.0.0.0/0" if text == "any" else text)
+    is_any = prefix == "any"
+    target = network("0.0.0.0/0" if is_any else prefix)
     shortest = target.prefixlen
-    longest = target.max_prefixlen if text == "any" else target.prefixlen
+    longest = target.max_prefixlen if is_any else target.prefixlen
     if "ge" in limits:
         shortest = int(limits["ge"])
         longest = target.max_prefixlen

@@ -120,9 +120,11 @@ def _converge(net: Fabric, ribs: dict[str, Rib]) -> None:
         del ribs[name]
     waiting, new_peers = _update_all(ribs, speaking)
     touched = waiting.keys() | new_peers.keys()
+    # A new session carries all routes.
     for name in new_peers.keys() & ribs.keys():
         prefixes = _all_prefixes(ribs, name, new_peers[name])
         _add_waiting(waiting, announce(ribs, name, prefixes, new_peers[name]))
+    # What is announced may change best routes of others, which they announce in turn.
     while waiting:
         name = next(iter(waiting))
         touched.add(name)

@@ -160,7 +160,8 @@ def _connected_session(far: _FarEnd, here: "_Side", there: "_Side") -> Session:
     offer = _offer(here)
     timers = establish(device.network, offer, _offer(there)).timers[offer.end]
     bfd_up = neighbor.bfd and there.neighbor.bfd and device.bfdd and remote.bfdd
-    if _lost(device, remote, BFD_DETECTS_S if bfd_up else timers.hold_s):
+    detected_after_s = BFD_DETECTS_S if bfd_up else timers.hold_s
+    if _lost(device, remote, detected_after_s):
         return Session(device.name, neighbor, "Active", far.port, remote.name)
     return Session(device.name, neighbor, "Established", far.port, remote.name, remote_peer, bfd_up, active, timers)
 

@@ -103,7 +103,7 @@ class Limits:
         return True
 
     def _is_independent(self, move: Move, state: Document, after: Document) -> bool:
-        """Tell whether a move changes rows apart from the references to them."""
+        """Tell whether a move changes no rows together with references to them."""
         removed: list[Parts] = []
         added: list[Parts] = []
         if move.op == "remove":
