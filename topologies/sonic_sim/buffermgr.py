@@ -104,4 +104,11 @@ def groups(priorities: str) -> list[str]:
             ranges[-1].append(number)
         else:
             ranges.append([number])
-    return [str(members[0]) if len(members) == 1 else f"{members[0]}-{members[-1]}" for members in ranges]
+    return [_range(members) for members in ranges]
+
+
+def _range(numbers: list[int]) -> str:
+    """Return adjacent numbers as a key has them: ``3``, or ``3-4`` for several."""
+    if len(numbers) == 1:
+        return str(numbers[0])
+    return f"{numbers[0]}-{numbers[-1]}"

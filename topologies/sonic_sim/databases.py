@@ -220,9 +220,9 @@ def counters(device: Device, net: Fabric, port: Port, carried: Counted) -> Hash:
     """Return the counters of a port: keepalives since boot while the link is up, and the packets it carried."""
     values = dict.fromkeys(_COUNTERS, 0)
     packets_carried = int(carried.packets)
-    for way in ("IN", "OUT"):
-        values[f"{way}_UCAST_PKTS"] = packets_carried
-        values[f"{way}_OCTETS"] = packets_carried * USED_PACKET_BYTES
+    for direction in ("IN", "OUT"):
+        values[f"{direction}_UCAST_PKTS"] = packets_carried
+        values[f"{direction}_OCTETS"] = packets_carried * USED_PACKET_BYTES
     values["IN_ERRORS"] = int(carried.errors)
     values["OUT_DISCARDS"] = int(carried.errors)
     if net.link_up(device, port.name):
@@ -230,11 +230,11 @@ def counters(device: Device, net: Fabric, port: Port, carried: Counted) -> Hash:
         # One a second, and an offset that differs from port to port.
         keepalives = seconds + zlib.crc32(f"{device.name}{port.name}".encode()) % 1000
         lldp_frames = seconds // _LLDP_INTERVAL_S + 1
-        for way in ("IN", "OUT"):
-            values[f"{way}_UCAST_PKTS"] += keepalives
-            values[f"{way}_MULTICAST_PKTS"] = lldp_frames
-            values[f"{way}_NON_UCAST_PKTS"] = lldp_frames
-            values[f"{way}_OCTETS"] += keepalives * _KEEPALIVE_BYTES + seconds * _LLDP_BYTES_PER_S
+        for direction in ("IN", "OUT"):
+            values[f"{direction}_UCAST_PKTS"] += keepalives
+            values[f"{direction}_MULTICAST_PKTS"] = lldp_frames
+            values[f"{direction}_NON_UCAST_PKTS"] = lldp_frames
+            values[f"{direction}_OCTETS"] += keepalives * _KEEPALIVE_BYTES + seconds * _LLDP_BYTES_PER_S
     return {f"SAI_PORT_STAT_IF_{name}": str(value) for name, value in values.items()}
 
 

@@ -145,7 +145,7 @@ class Device:
         return (self.db.version, self.files.version, self.frr.version, self.faults.version, self.guard is not None)
 
     def containers(self) -> tuple[str, ...]:
-        """Return the containers that ``docker ps`` lists, of those that programs ask for; none in the recordings."""
+        """Return which of the containers that programs ask for run; in the recordings there are none."""
         return ("bgp",) if self.daemons else ()
 
     def image(self) -> Image:

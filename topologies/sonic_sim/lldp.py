@@ -55,7 +55,7 @@ def _heard_from_switch(port: str, remote: Device, remote_port: str, net: Fabric)
     """Return the neighbor at a port that is a port of another switch."""
     metadata = remote.db.get("DEVICE_METADATA|localhost")
     build = "SONiC Software Version: SONiC.202505.0-simulated"
-    text = f"{build} - HwSku: {metadata.get('hwsku', '')} - Distribution: Debian 12.11"
+    description = f"{build} - HwSku: {metadata.get('hwsku', '')} - Distribution: Debian 12.11"
     # lldpmgrd sends the alias as port id and the interface name as description.
     return Heard(
         port=port,
@@ -64,7 +64,7 @@ def _heard_from_switch(port: str, remote: Device, remote_port: str, net: Fabric)
         port_id_subtype="7",
         port_description=remote_port,
         chassis=metadata.get("mac", remote.spec.mac),
-        description=text,
+        description=description,
         capabilities="28 00",
     )
 

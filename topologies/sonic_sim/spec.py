@@ -144,7 +144,7 @@ class SimSpec:
 
 
 def spec_from_json(text: str | bytes) -> SimSpec:
-    """Read what `SimSpec.to_json` wrote. Raises ValueError where the text has another shape."""
+    """Return the specification that `SimSpec.to_json` wrote. Raises ValueError if the text has another shape."""
     # Imported only now: a lab's node takes this module for its values and has only what Debian packages.
     import orjson
 

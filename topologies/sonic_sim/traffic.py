@@ -159,7 +159,7 @@ def _paths(net: Fabric, rib: Rib, prefixes: frozenset[str], ribs: dict[str, Rib]
 
 
 def _hops(net: Fabric, rib: Rib, paths: Iterable[EqualPath], ribs: dict[str, Rib]) -> _Hops:
-    """Return the ports at both ends of equal paths, and the next switches, of those that run BGP."""
+    """Return the ports at both ends of equal paths, and the next switches; ends that run no BGP are left out."""
     ends: list[tuple[str, str]] = []
     remotes: set[str] = set()
     for path in paths:

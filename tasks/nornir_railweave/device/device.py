@@ -161,7 +161,7 @@ class ReachedDevice:
         return reading.status.broken
 
     def drained(self) -> tuple[str, ...]:
-        """Return the BGP peers that are drained; none where the driver cannot drain."""
+        """Return the BGP peers that are drained; none if the driver cannot drain."""
         driver = self.driver
         if driver.can(Capability.DRAIN):
             return driver.drained()
@@ -177,7 +177,7 @@ class Device(ReachedDevice):
         self.order = order
 
     def begin(self, step: Step, text: str = "", **details: Any) -> None:
-        """Announce a step before it is taken. Raises UnwrittenError where the journal could not record it."""
+        """Announce a step before it is taken. Raises UnwrittenError if the journal could not record it."""
         self.say(step, text, **details)
         blocker = self.order.blocker()
         if blocker:

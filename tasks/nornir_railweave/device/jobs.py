@@ -84,7 +84,10 @@ class DeviceJob(Protocol):
         """Tell whether the job restores an earlier configuration, which the device's YANG models need not check."""
 
     def read(self, driver: CheckedDriver, which: str = "running") -> JobReading:
-        """Read the running (or ``startup``) configuration; raises the driver's exceptions and DocumentError."""
+        """Read the running (or ``startup``) configuration and compare it with the result of the job.
+
+        Raises the driver's exceptions and DocumentError.
+        """
 
     def moved(self, reading: JobReading) -> str:
         """Return a sentence if the device has changed since the job was made; empty if it has not."""
@@ -170,7 +173,7 @@ class DeployJob:
         return False
 
     def read(self, driver: CheckedDriver, which: str = "running") -> JobReading:
-        """Compare what the device runs, or boots, with what is intended."""
+        """Return what the device runs, or boots, compared with what is intended."""
         comparison = self.compare(driver, self.device, which)
         difference = comparison.difference
         delta = difference.delta

@@ -102,7 +102,7 @@ def generation_in(reading: ConfigReading | None) -> Mapping[str, Any]:
 
 
 def release_in(reading: ConfigReading | None) -> str:
-    """Return the SONiC release that a device runs; empty where it is not known."""
+    """Return the SONiC release that a device runs; empty if it is not known."""
     if reading is None:
         return ""
     return running_release(reading.image)

@@ -36,7 +36,7 @@ def restore(
     message: str,
     refuse: Callable[[CommitStatus], None] = _no_refusal,
 ) -> tuple[str, ...]:
-    """Bring a device back to ``snapshot``; return what is missing of it, empty where the device runs it.
+    """Bring a device back to ``snapshot``; return what is missing of it, empty if the device runs it.
 
     ``made`` tells whether a commit is the one to revert. ``message`` is that of a commit that changes the device back.
     ``refuse`` is called with the switch's last commit before each step, and may raise to end the rollback. Each step
@@ -46,6 +46,7 @@ def restore(
     Raises what ``refuse`` raises. If the device cannot be read in the end, raises what the driver raises, or
     DocumentError.
     """
+    # The switch's own rollback comes first, because it needs no plan and no client.
     attempts = (
         partial(_revert, device, snapshot, made, refuse),
         partial(_change_back, device, snapshot, message, refuse),

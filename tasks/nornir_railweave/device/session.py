@@ -56,7 +56,8 @@ class DeviceSession:
     def napalm_driver(self) -> object:
         """Return the open NAPALM driver; connects where there is no connection.
 
-        Raises ConnectionException, and DriverError where the driver raises anything that is not NAPALM's.
+        Raises ConnectionException, HostKeyError with the command that records the key, and DriverError for any
+        exception of the driver that is not NAPALM's.
         """
         host = self._task.host
         try:
@@ -67,7 +68,7 @@ class DeviceSession:
 
     @property
     def driver(self) -> CheckedDriver:
-        """Return what the open driver can do for railweave; raises what ``napalm_driver`` does."""
+        """Return the part of the open NAPALM driver that railweave works with. Raises what ``napalm_driver`` raises."""
         connection = self.napalm_driver
         if self._driver is None or connection is not self._connection:
             self._connection = connection

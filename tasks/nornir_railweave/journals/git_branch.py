@@ -163,7 +163,7 @@ class GitBranch:
         remote = self._push_remote if verb == "push" else self._remote
         options = [word for word in words if word.startswith("-")]
         arguments = [word for word in words if not word.startswith("-")]
-        return self._git(verb, *options, remote.name, *arguments, more=remote.login)
+        return self._git(verb, *options, remote.name, *arguments, variables=remote.login)
 
     @property
     def _shown(self) -> str:
@@ -190,11 +190,11 @@ class GitBranch:
         with tempfile.TemporaryDirectory() as folder:
             # An index of its own: what a person has staged in the project stays as it is.
             index = {"GIT_INDEX_FILE": str(Path(folder) / "index")}
-            self._git("read-tree", *([self._head] if self._head else ["--empty"]), more=index)
-            self._git("update-index", "--index-info", data=entries.encode(), more=index)
-            tree = self._git("write-tree", more=index).decode().strip()
+            self._git("read-tree", *([self._head] if self._head else ["--empty"]), variables=index)
+            self._git("update-index", "--index-info", data=entries.encode(), variables=index)
+            tree = self._git("write-tree", variables=index).decode().strip()
         parent = ["-p", self._head] if self._head else []
-        return self._git("commit-tree", *parent, "-m", name, tree, more=_IDENTITY).decode().strip()
+        return self._git("commit-tree", *parent, "-m", name, tree, variables=_IDENTITY).decode().strip()
 
     def _push(self, commit: str) -> str:
         """Push a commit; return why the remote did not take it, empty if it did."""
@@ -206,8 +206,11 @@ class GitBranch:
             return str(refused)
         return ""
 
-    def _git(self, *words: str, data: bytes = b"", more: Mapping[str, str] | None = None) -> bytes:
-        """Run git with ``data`` as its input and ``more`` variables; return its output. Raises StoreError."""
+    def _git(self, *words: str, data: bytes = b"", variables: Mapping[str, str] | None = None) -> bytes:
+        """Run git with ``data`` as its input and further environment ``variables``; return its output.
+
+        Raises StoreError if it fails, or does not end in time.
+        """
         # git must not ask for a password: nobody could answer.
         quiet = {
             "GIT_TERMINAL_PROMPT": "0",
@@ -216,7 +219,7 @@ class GitBranch:
         try:
             completed = subprocess.run(
                 ["git", *words], input=data, capture_output=True, check=False, timeout=_TIMEOUT_S,
-                env={**os.environ, **quiet, **(more or {})},
+                env={**os.environ, **quiet, **(variables or {})},
             )  # fmt: skip
         except OSError as fault:
             raise StoreError(f"git cannot be run: {fault.strerror}") from None

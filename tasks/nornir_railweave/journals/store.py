@@ -45,7 +45,7 @@ class Store(Protocol):
         """Return the contents of records; those that are gone are left out."""
 
     def create(self, name: str, data: bytes, removing: Sequence[str] = ()) -> bool:
-        """Create a record durably, then remove others; return False where the name is taken by another record.
+        """Create a record durably, then remove those of ``removing``; return False if the name is taken.
 
         A name counts as taken if its folder has a later one: a number whose record was removed is not used again. A
         record of this name with the same content is the caller's own, so a repeated call returns True.

@@ -36,7 +36,7 @@ def remove(ends: Iterable[str]) -> None:
 
 
 def connect(pairs: Iterable[tuple[str, str]]) -> None:
-    """Connect pairs of interfaces of the host; raises ContainerlabError."""
+    """Connect pairs of interfaces of the host: what one receives the other sends. Raises ContainerlabError."""
     for left, right in pairs:
         isolate((left, right))
         for receiver, sender in ((left, right), (right, left)):

@@ -193,7 +193,7 @@ def await_boot(lab: LabFolder, boot_s: float | None, otherwise: str) -> None:
 
 
 def stop(lab: LabFolder) -> bool:
-    """Stop the lab and remove what is left of it; tell whether it ran."""
+    """Stop the lab, and remove its folder and all that is left of it; return whether it ran."""
     ran = bool(lab.containerlab.inspect())
     topologies: list[Path] = []
     for further in lab.further:

@@ -32,7 +32,7 @@ def read_away(nr: Nornir, fabric: Fabric, names: Collection[str], witnesses: Col
 
 
 def _all_carry(nr: Nornir, witnesses: Collection[Witness]) -> bool:
-    """Tell whether each witness sends over all of its ports; False where one cannot be asked or does not answer."""
+    """Tell whether each witness sends over all of its ports; False if one cannot be asked or does not answer."""
     prefixes = {witness.device: witness.prefix for witness in witnesses}
     if not prefixes.keys() <= nr.inventory.hosts.keys():
         return False

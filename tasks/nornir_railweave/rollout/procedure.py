@@ -44,7 +44,7 @@ class Procedure:
 
     @property
     def unreachable_reason(self) -> str:
-        """Return why nothing is done because devices could not be read; empty where the policy skips them."""
+        """Return why nothing is done: devices could not be read. Empty if all were, or if the policy skips them."""
         if not self.unreachable or self.policy.consent.skip_unreachable:
             return ""
         return f"{compact(self.unreachable)} could not be reached; nothing was changed"

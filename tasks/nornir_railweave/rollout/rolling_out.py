@@ -203,7 +203,10 @@ class _RollingOut:
             self._soak(confirmed)
 
     def _unconfirmable(self, attempts: Mapping[str, Attempt]) -> str:
-        """Return why a wave that was applied is rolled back; empty where it may be confirmed."""
+        """Return why a wave that was applied has to be rolled back; empty if it may be confirmed.
+
+        In that case the journal has announced its confirmation.
+        """
         reason = self._failure_budget_used() or self._revert_timer_expiring(attempts)
         # The journal announces the confirmations only if nothing else prevents them.
         return reason or self._announce_confirmations(attempts)

@@ -13,7 +13,7 @@ _SHOWN = 4
 
 
 def read_rollout(path: Path) -> Rollout:
-    """Return the rollout of a journal; raises OSError where the file cannot be read."""
+    """Return the rollout of a journal. Raises OSError if the file cannot be read."""
     return parse_rollout(path, path.read_bytes(), alive=is_alive(path))
 
 

@@ -81,7 +81,7 @@ class Soak:
         return checks
 
     def _wait(self, seconds: float) -> bool:
-        """Wait so many ``seconds`` for the next reading; return False if the operator aborts the rollout meanwhile."""
+        """Wait ``seconds`` for the next reading; return False if the operator aborts the rollout meanwhile."""
         until_s = self._clock.monotonic() + seconds
         remaining_s = seconds
         while remaining_s > 0:

@@ -16,7 +16,7 @@ _CONSENT_MARGIN_S = 30
 
 
 def _percent(value: Any, expected: str) -> float:
-    """Return the number of a percentage such as ``25%``; raises ValueError, saying what was ``expected``."""
+    """Return the number of a percentage such as ``25%``. Raises ValueError, with the text ``expected``, for others."""
     if not isinstance(value, str):
         raise ValueError(expected)
     number = _PERCENT.fullmatch(value.strip())

@@ -147,7 +147,7 @@ def _where(places: Mapping[str, Where], file: str, parts: tuple[Any, ...]) -> Wh
 
 
 def _placed(target: Target, places: Mapping[str, Where]) -> Target:
-    """Return ``target`` with the places of its keys, and of those of its rollout.
+    """Return ``target`` with the ``places`` of its keys, and its rollout with those of the keys below ``rollout``.
 
     The rollout's workers are at most the channels of the jump host.
     """

@@ -229,6 +229,7 @@ class _RemoteTask:
         Raises what ``SpreadTask.lost`` raises, and RuntimeError for a mistake of the program in the worker.
         """
         digest = _plan_digest(device, params)
+        # The journal has a change before a worker is asked for it.
         if digest and self.task.name == apply_change.__name__:
             blocked = _announce_change(device, params, self.place)
             if blocked is not None:

@@ -61,9 +61,10 @@ def code_of(fec: str, lane_gbps: float) -> Code | None:
 
 @lru_cache(maxsize=4096)
 def codeword_shares(code: Code, lanes: tuple[float, ...]) -> tuple[float, ...]:
-    """Return the shares of codewords with 0, 1 … ``correctable`` wrong symbols, then of those with more: they are lost.
+    """Return the shares of codewords by how many of their symbols are wrong, with ``lanes`` of these bit error rates.
 
-    ``lanes`` are bit error rates.
+    The shares are of codewords with 0, 1 … ``correctable`` wrong symbols; the last one is of those with more, which are
+    lost.
     """
     terms = code.correctable + 1 + _TAIL_TERMS
     shares = [1.0]

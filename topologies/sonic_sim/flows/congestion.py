@@ -131,7 +131,7 @@ class Plumbing:
         return min(link_gbps, bus_gbps)
 
     def waypoints(self, flow: Flow) -> tuple[Waypoint, ...]:
-        """Return the queues that a flow goes through, that of its NIC first."""
+        """Return the queues that a flow goes through, from that of its NIC on."""
         points = [Waypoint(flow.path[0], priority_of(flow.sender.nic, flow.dscp))]
         for last_hop, hop in zip(flow.path, flow.path[1:], strict=False):
             rows = rows_of(self.net.devices[hop.sender.node])

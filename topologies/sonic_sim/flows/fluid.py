@@ -280,8 +280,9 @@ class Fluid:
         group.shared = shared
         over = usage - threshold
         if over > group.rows.headroom:
-            self._overflow(group, usage, over - group.rows.headroom)
-            usage -= over - group.rows.headroom
+            excess = over - group.rows.headroom
+            self._overflow(group, usage, excess)
+            usage -= excess
             over = group.rows.headroom
         group.peak = max(group.peak, shared)
         if group.rows.headroom:

@@ -36,7 +36,7 @@ class LinkQuality:
 
     @property
     def codewords(self) -> tuple[float, ...]:
-        """The shares of codewords by their wrong symbols, the last of those that are lost; none without FEC."""
+        """The shares of codewords by their wrong symbols, as `codeword_shares` returns them; none without FEC."""
         if self.code is None:
             return ()
         return codeword_shares(self.code, self.lanes)

@@ -111,7 +111,7 @@ class FlowModel:
         return bool(self._running)
 
     def real_s(self, seconds: float) -> float:
-        """Return how long so many seconds of a test take on this machine."""
+        """Return how many seconds of this machine ``seconds`` of a test take."""
         return seconds / self.speedup
 
     def flows(self, sender: Place, receiver: Place, kind: FlowKind, count: int) -> list[Flow]:

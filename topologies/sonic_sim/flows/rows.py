@@ -69,7 +69,7 @@ class QueueRows:
     weight: float = 1.0
 
     def mark_probability(self, queued: float) -> float:
-        """Return the share of packets that a queue of so many bytes marks."""
+        """Return the share of packets that the queue marks while ``queued`` bytes wait in it."""
         if queued <= self.kmin:
             return 0.0
         if queued >= self.kmax:

@@ -226,8 +226,8 @@ def _translate(model: Model, rows: Mapping[str, Any]) -> dict[str, Form]:
     problems: list[str] = []
     lists = [form for form in model.forms if form.keys]
     # sonic_yang finds the only list of a table by its name.
-    forms_found = [form for form in model.forms if lists != [form] or form.name == f"{model.table}_LIST"]
-    for form in forms_found:
+    readable_forms = [form for form in model.forms if lists != [form] or form.name == f"{model.table}_LIST"]
+    for form in readable_forms:
         for key in _without(rows, forms):
             problem = _problem(form, key, rows[key])
             if problem is None:

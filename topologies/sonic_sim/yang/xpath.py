@@ -167,8 +167,9 @@ def _compare(sign: str, left: Value, right: Value) -> bool:
     if isinstance(left, bool) or isinstance(right, bool):
         return test(as_truth(left), as_truth(right))
     # XPath 1.0 section 3.4: texts are compared as such only for equality, and only where neither side is a number.
-    numeric = sign not in ("=", "!=") or isinstance(left, float) or isinstance(right, float)
-    convert: Callable[[Any], Any] = as_number if numeric else as_text
+    has_number = isinstance(left, float) or isinstance(right, float)
+    is_numeric = sign not in ("=", "!=") or has_number
+    convert: Callable[[Any], Any] = as_number if is_numeric else as_text
     for left_value in _values_of(left):
         for right_value in _values_of(right):
             if test(convert(left_value), convert(right_value)):
@@ -271,7 +272,10 @@ class _Reader:
         return self.tokens[self.position].text if self.position < len(self.tokens) else ""
 
     def take(self, *allowed: str) -> str:
-        """Consume and return the next token; if it is not one of those allowed, stay and return an empty text."""
+        """Consume the next token and return its text.
+
+        If tokens are ``allowed`` and it is none of them, it is not consumed, and the text is empty.
+        """
         token = self.peek()
         if allowed and token not in allowed:
             return ""

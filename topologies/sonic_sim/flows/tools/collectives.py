@@ -270,7 +270,10 @@ def _sizes(options: Options) -> list[int]:
     step = _bytes(options.text("-i", "--stepbytes", default="1M"))
     sizes = [least]
     while sizes[-1] < most:
-        sizes.append(sizes[-1] * factor if factor > 1 else sizes[-1] + step)
+        next_size = sizes[-1] + step
+        if factor > 1:
+            next_size = sizes[-1] * factor
+        sizes.append(next_size)
     return [size for size in sizes if size <= most] or [least]
 
 
