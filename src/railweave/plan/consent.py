@@ -119,7 +119,7 @@ def check_consent(plan: Plan, consent: DeployOptions) -> tuple[Diagnostic, ...]:
 
 
 def _starts_waves(plan: Plan, consent: DeployOptions) -> bool:
-    """Tell whether the deployment begins its first wave. Unreachable devices stop it before, unless they are skipped."""
+    """Tell whether the deployment begins a wave. Unreachable devices stop it before, unless they are skipped."""
     return consent.skip_unreachable or not plan.names(DeviceState.UNREACHABLE)
 
 
