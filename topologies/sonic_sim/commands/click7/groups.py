@@ -13,7 +13,7 @@ class Command(click.Command):
     """A command whose help is printed into its run."""
 
     def get_help_option(self, ctx: click.Context) -> click.Option | None:
-        """Return the help option with the spellings that no other option has."""
+        """Return the help option, with those of its names that no other option has."""
         if self._help is None:
             names_of_params = {name for param in self.params for name in param.opts}
             names = [name for name in ctx.help_option_names if name not in names_of_params]
@@ -64,7 +64,10 @@ class Group(Command, click.Group):
     shortest_wins = False
 
     def leaf(self, name: str, text: str, *params: click.Parameter, **settings: Any) -> Register[click.Command]:
-        """Register a function as a command; it gets its run and the values of its parameters. ``text`` is the help."""
+        """Return a decorator that registers a function as a command; ``text`` is the help.
+
+        The function is called with its run and the values of the parameters.
+        """
 
         def register(function: Callable[..., None]) -> click.Command:
             command = Command(name, callback=with_run(function), help=text, params=list(params), **settings)
@@ -83,11 +86,14 @@ class Group(Command, click.Group):
         return group
 
     def branching(self, name: str, text: str, *params: click.Parameter, **settings: Any) -> "Register[Group]":
-        """Register a function that runs before the commands of a group below this one."""
+        """Return a decorator that registers a function which runs before the commands of a new group below this one."""
         return lambda function: self.branch(name, text, params=list(params), callback=with_run(function), **settings)
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        """Return the command of a name or of its beginning."""
+        """Return the command with this name, or the one whose name begins with it; None if there is none.
+
+        Several that match are a usage error.
+        """
         if cmd_name in self.commands:
             return self.commands[cmd_name]
         matches = sorted(name for name in self.commands if name.lower().startswith(cmd_name.lower()))
@@ -109,7 +115,7 @@ class Group(Command, click.Group):
         return super().resolve_command(ctx, args)
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """Parse; without any word a group shows its help."""
+        """Parse the words; without any a group shows its help."""
         if not args and self.no_args_is_help:
             _show_help(ctx, None, True)
         return super().parse_args(ctx, args)
@@ -135,7 +141,7 @@ class GroupOfModules(AbbreviationGroup):
         self._modules: dict[str, list[str]] = {}
 
     def add_module(self, module: str, names: Iterable[str]) -> None:
-        """Tell which commands a module registers, or parts of which."""
+        """Remember that a module registers the commands ``names``, or parts of them."""
         for name in names:
             self._modules.setdefault(name, []).append(module)
 
@@ -167,11 +173,12 @@ class PlainGroup(Group):
 
 
 def with_run(function: Callable[..., None]) -> Callable[..., None]:
-    """Return a callback that hands a function its run."""
+    """Return a callback that calls ``function`` with the run of the program before the values."""
     return lambda **values: function(click.get_current_context().find_root().obj, **values)
 
 
 def _show_help(ctx: click.Context, param: click.Parameter | None, value: Any) -> None:
+    """Print the help into the run and end it, if the option was given."""
     if value:
         ctx.find_root().obj.say(ctx.get_help())
         ctx.exit()

@@ -64,7 +64,7 @@ class Integer(_Type):
     name = "integer"
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:
-        """Return the number."""
+        """Return the number. Anything else is a usage error."""
         try:
             return int(value)
         except ValueError:
@@ -82,7 +82,7 @@ class Range(Integer):
         self.high = high
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:
-        """Return the number."""
+        """Return the number. One out of range is a usage error."""
         number = super().convert(value, param, ctx)
         if self.high is None and number < self.low:
             self.fail(f"{number} is smaller than the minimum valid value {self.low}.", param, ctx)
@@ -106,7 +106,7 @@ class Choice(_Type):
         return f"[{'|'.join(self.choices)}]"
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
-        """Return the word."""
+        """Return the word. A word that is not a choice is a usage error."""
         if value in self.choices:
             return str(value)
         # click 7.0 returns a word in lower case where case does not matter, whatever the choice looks like.

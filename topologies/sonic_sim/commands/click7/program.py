@@ -14,7 +14,7 @@ _WIDTH = 78
 
 
 def run(root: click.Command, call: Call) -> Result:
-    """Run a command line of a program."""
+    """Run a command line of the program whose top command is ``root``, and return its result."""
     if (call.variables or {}).get("SONIC_CLI_IFACE_MODE") == "alias":
         return Result(1, err=f"{call.argv[0]}: ports named by their aliases are not simulated\n")
     program_run = Run(call)
@@ -43,7 +43,7 @@ def run(root: click.Command, call: Call) -> Result:
 
 
 def _usage(error: click.UsageError) -> str:
-    """Return the usage lines before an error, empty for one outside of any command."""
+    """Return the usage lines before an error; empty for an error outside of any command."""
     if error.ctx is None:
         return ""
     usage = f"{error.ctx.get_usage()}\n"
@@ -58,8 +58,8 @@ def _message(error: click.UsageError) -> str:
     if isinstance(error, click.NoSuchOption):
         return f"no such option: {error.option_name}{_near_options(error)}"
     if isinstance(error, click.BadOptionUsage):
-        what = "requires an argument" if "requires" in error.message else "does not take a value"
-        return f"{error.option_name} option {what}"
+        fault = "requires an argument" if "requires" in error.message else "does not take a value"
+        return f"{error.option_name} option {fault}"
     if isinstance(error, click.MissingParameter) and error.param is not None:
         choices = getattr(error.param.type, "choices", ())
         hint = f"Missing {error.param.param_type_name} {error.param.get_error_hint(error.ctx)}."
@@ -70,13 +70,13 @@ def _message(error: click.UsageError) -> str:
 
 
 def _near_options(error: click.NoSuchOption) -> str:
-    """Return the hint at options that begin as the unknown one does, empty if there is none."""
+    """Return the hint at options that begin with the unknown one; empty if there are none."""
     if error.ctx is None:
         return ""
     options = [name for param in error.ctx.command.params for name in param.opts]
-    near = sorted(name for name in options if name.startswith("--") and name.startswith(error.option_name))
-    if not near:
+    similar = sorted(name for name in options if name.startswith("--") and name.startswith(error.option_name))
+    if not similar:
         return ""
-    if len(near) == 1:
-        return f"  Did you mean {near[0]}?"
-    return f"  (Possible options: {', '.join(near)})"
+    if len(similar) == 1:
+        return f"  Did you mean {similar[0]}?"
+    return f"  (Possible options: {', '.join(similar)})"

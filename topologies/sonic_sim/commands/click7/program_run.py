@@ -13,14 +13,15 @@ from sonic_sim.shell.programs import Call, Result, Wait
 
 @dataclass(slots=True)
 class Run:
-    """One run of a program: its call, its output so far, and the seconds that it takes.
-
-    ``ends`` give back what the run holds for these seconds."""
+    """One run of a program."""
 
     call: Call
+    # The output so far.
     out: list[str] = field(default_factory=list)
     err: list[str] = field(default_factory=list)
+    # How long the run takes.
     seconds: float | Wait = 0.0
+    # Called after these seconds; they release what the run holds meanwhile.
     ends: list[Callable[[], None]] = field(default_factory=list)
 
     @property
@@ -62,7 +63,7 @@ class Run:
         raise click.exceptions.Exit(1)
 
     def confirm(self, question: str) -> None:
-        """Ask; no, or no answer, aborts."""
+        """Ask a question, and abort the run unless the answer is yes."""
         # click's prompt reads lines until one is an answer; the end of the input is an empty line.
         for line in (self.call.stdin + "\n").split("\n"):
             self.say(f"{question} [y/N]: ", end="")

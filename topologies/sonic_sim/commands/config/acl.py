@@ -23,7 +23,7 @@ def add_table(
     run: Run, table_name: str, table_type: str, description: str | None, ports: str | None, stage: str
 ) -> None:
     try:
-        members = _ports(run, ports)
+        members = _ports_to_bind(run, ports)
     except ValueError as error:
         run.fail(f"Failed to parse ACL table config: exception={error}")
     # Without a description SONiC repeats the name.
@@ -31,8 +31,11 @@ def add_table(
     run.db.put(f"ACL_TABLE|{table_name}", encode_fields(row))
 
 
-def _ports(run: Run, text: str | None) -> list[str]:
-    """Return the ports that a table is bound to. Raises ValueError."""
+def _ports_to_bind(run: Run, text: str | None) -> list[str]:
+    """Return the ports that ``text`` names for a table to be bound to; None names all that can be bound.
+
+    Raises ValueError for an empty text, and for a port that cannot be bound.
+    """
     bindable = _bindable(run)
     if text is None:
         return sorted(bindable)
@@ -40,7 +43,10 @@ def _ports(run: Run, text: str | None) -> list[str]:
         raise ValueError("Cannot bind empty list of ports")
     ports: list[str] = []
     for name in text.split(","):
-        ports += _members(run, name) if f"VLAN|{name}" in run.db.rows else [name]
+        if f"VLAN|{name}" in run.db.rows:
+            ports += _members(run, name)
+        else:
+            ports.append(name)
     for port in ports:
         if port not in bindable:
             raise ValueError(f"Cannot bind ACL to specified port {port}")
@@ -59,8 +65,12 @@ def _bindable(run: Run) -> set[str]:
 
 
 def _members(run: Run, vlan: str) -> list[str]:
-    """Return the members of a VLAN, which stands for them. Raises ValueError for one without any."""
-    ports = [key.partition("|")[2] for key in run.db.table("VLAN_MEMBER") if key.partition("|")[0] == vlan]
+    """Return the members of a VLAN. Raises ValueError for a VLAN without any."""
+    ports = []
+    for key in run.db.table("VLAN_MEMBER"):
+        vlan_of_row, _, port = key.partition("|")
+        if vlan_of_row == vlan:
+            ports.append(port)
     if not ports:
         raise ValueError(f"Cannot bind empty VLAN {vlan}")
     return ports

@@ -25,7 +25,7 @@ In the case of Multi-Asic platform, we shut only the EBGP sessions with external
     _verbose,
 )
 def shutdown_all(run: Run, verbose: bool) -> None:
-    _set(run, sorted(run.db.table("BGP_NEIGHBOR")), "down")
+    _set_status(run, sorted(run.db.table("BGP_NEIGHBOR")), "down")
 
 
 @startup.leaf(
@@ -37,10 +37,11 @@ In the case of Multi-Asic platform, we startup only the EBGP sessions with exter
     _verbose,
 )
 def startup_all(run: Run, verbose: bool) -> None:
-    _set(run, sorted(run.db.table("BGP_NEIGHBOR")), "up")
+    _set_status(run, sorted(run.db.table("BGP_NEIGHBOR")), "up")
 
 
-def _set(run: Run, addresses: list[str], status: str) -> None:
+def _set_status(run: Run, addresses: list[str], status: str) -> None:
+    """Set the sessions with these neighbors ``up`` or ``down``."""
     verb = "Starting" if status == "up" else "Shutting"
     for address in addresses:
         # ConfigDBConnector returns a key of several parts as a tuple, which the program prints as it is.
@@ -50,7 +51,7 @@ def _set(run: Run, addresses: list[str], status: str) -> None:
 
 
 def _addresses_of(run: Run, text: str, name: str) -> list[str]:
-    """Return the addresses of a neighbor, given as an address or by its name."""
+    """Return the addresses of a neighbor: ``text`` itself if it is an address, else those of the neighbor ``name``."""
     rows = run.db.table("BGP_NEIGHBOR")
     if text.lower() in rows:
         return [text.lower()]
@@ -69,12 +70,12 @@ User can specify either internal or external BGP neighbor to shutdown
     _verbose,
 )
 def shutdown_neighbor(run: Run, ipaddr_or_hostname: str, verbose: bool) -> None:
-    _set(run, _addresses_of(run, ipaddr_or_hostname, ipaddr_or_hostname), "down")
+    _set_status(run, _addresses_of(run, ipaddr_or_hostname, ipaddr_or_hostname), "down")
 
 
 @startup.leaf("neighbor", "", _neighbor, _verbose)
 def startup_neighbor(run: Run, ipaddr_or_hostname: str, verbose: bool) -> None:
-    _set(run, _addresses_of(run, ipaddr_or_hostname, ipaddr_or_hostname), "up")
+    _set_status(run, _addresses_of(run, ipaddr_or_hostname, ipaddr_or_hostname), "up")
 
 
 remove = bgp.branch("remove", "Remove BGP neighbor configuration from the device")
@@ -97,8 +98,8 @@ def remove_neighbor(run: Run, neighbor_ip_or_hostname: str) -> None:
 device_global = bgp.branch("device-global", "Configure BGP device global state")
 
 
-def _switch(name: str, text: str, field: str) -> None:
-    """Add a group with ``enabled`` and ``disabled``."""
+def _add_switch(name: str, text: str, field: str) -> None:
+    """Add a group with the commands ``enabled`` and ``disabled``, which set a field of the whole switch."""
     group = device_global.branch(name, text)
 
     for state, value, verb in (("enabled", "true", "Enable"), ("disabled", "false", "Disable")):
@@ -108,8 +109,8 @@ def _switch(name: str, text: str, field: str) -> None:
             run.db.set_fields("BGP_DEVICE_GLOBAL|STATE", {field: value})
 
 
-_switch("tsa", "Configure Traffic-Shift-Away (TSA) feature", "tsa_enabled")
-_switch("w-ecmp", "Configure Weighted-Cost Multi-Path (W-ECMP) feature", "wcmp_enabled")
+_add_switch("tsa", "Configure Traffic-Shift-Away (TSA) feature", "tsa_enabled")
+_add_switch("w-ecmp", "Configure Weighted-Cost Multi-Path (W-ECMP) feature", "wcmp_enabled")
 
 
 @config.leaf(

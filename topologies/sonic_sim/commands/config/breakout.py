@@ -32,19 +32,19 @@ def breakout(
 ) -> None:
     if not yes:
         run.confirm("Do you want to Breakout the port, continue?")
-    ports = _ports(run, interface_name, mode)
+    ports = _port_change(run, interface_name, mode)
     try:
         checker = Checker()
         before: Document = copy.deepcopy(dict(run.db.document()))
         if verbose:
             for note in translation_notes(before):
                 run.say(note)
-        _check(run, checker, before)
+        _check_running(run, checker, before)
         references = [ref for ref in checker.references(before) if ref.text in ports.removed and _names_port(ref)]
         if references and not force_remove_dependencies:
             run.say("Dependencies Exist. No further action will be taken\n*** Printing dependencies ***")
             run.stop("\n".join(value.path for value in references))
-        without = _without(before, references, ports.removed)
+        without = _without_ports(before, references, ports.removed)
         after = copy.deepcopy(without)
         after["PORT"].update(ports.added)
         for document in (without, after):
@@ -54,7 +54,7 @@ def breakout(
         run.say(f"{error.printed}{error.reason}\n", end="")
         run.say("[ERROR] Port breakout Failed!!! Opting Out\nFailed to break out Port. Error: ")
         raise click.exceptions.Exit(1) from None
-    _write(run, before, without)
+    _write_removals(run, before, without)
     _wait_for_asic(run, ports.removed)
     for name, row in ports.added.items():
         run.db.put(f"PORT|{name}", row)
@@ -69,8 +69,11 @@ class _PortChange(NamedTuple):
     added: dict[str, dict[str, str]]
 
 
-def _ports(run: Run, name: str, mode: str) -> _PortChange:
-    """Return the ports that the mode replaces and those that it makes; end where the mode is not possible."""
+def _port_change(run: Run, name: str, mode: str) -> _PortChange:
+    """Return the ports that the breakout ``mode`` of a parent port removes and adds.
+
+    Ends the run if the mode is not possible, or is the current one.
+    """
     modes = run.db.table("BREAKOUT_CFG")
     parents = cages(run.device.spec)
     errors = {
@@ -100,11 +103,12 @@ def _ports(run: Run, name: str, mode: str) -> _PortChange:
 
 
 def _speeds(rows: dict[str, dict[str, str]]) -> str:
+    """Return the speeds of ports as the program prints them."""
     return json.dumps({port: row["speed"] for port, row in rows.items()}, indent=4)
 
 
-def _check(run: Run, checker: Checker, document: Document) -> None:
-    """End where the running configuration does not pass its models."""
+def _check_running(run: Run, checker: Checker, document: Document) -> None:
+    """End the run if the running configuration does not pass its models."""
     try:
         checker.check(document)
     except YangError as error:
@@ -115,11 +119,12 @@ def _check(run: Run, checker: Checker, document: Document) -> None:
 
 
 def _names_port(value: Value) -> bool:
+    """Tell whether a value is a reference to a row of PORT."""
     return value.leaf is not None and any(target.table == "PORT" for target in value.leaf.targets)
 
 
-def _without(before: Document, references: list[Value], ports: list[str]) -> Document:
-    """Return the configuration without ports and the rows or fields that refer to them."""
+def _without_ports(before: Document, references: list[Value], ports: list[str]) -> Document:
+    """Return the configuration without ``ports``, and without the rows or fields that refer to them."""
     after = copy.deepcopy(before)
     for reference in references:
         table, key, *below_row = reference.place
@@ -136,7 +141,7 @@ def _without(before: Document, references: list[Value], ports: list[str]) -> Doc
 
 
 def _remove_reference(row: dict[str, Any], field: str, name: str) -> None:
-    """Remove a name from a list, or the field that holds nothing else."""
+    """Remove a name from the list in a field, or the whole field if it holds nothing else."""
     value = row.get(field)
     if isinstance(value, list) and name in value:
         value.remove(name)
@@ -144,8 +149,8 @@ def _remove_reference(row: dict[str, Any], field: str, name: str) -> None:
         row.pop(field, None)
 
 
-def _write(run: Run, before: Document, after: Document) -> None:
-    """Write the removals: rows are deleted, fields become ``None``."""
+def _write_removals(run: Run, before: Document, after: Document) -> None:
+    """Write what ``after`` lacks of ``before``: rows are deleted, fields become ``None``."""
     for table, rows in before.items():
         for key, row in rows.items():
             row_after = after.get(table, {}).get(key)
@@ -158,7 +163,7 @@ def _write(run: Run, before: Document, after: Document) -> None:
 
 
 def _wait_for_asic(run: Run, ports: list[str]) -> None:
-    """Give up after a minute where the ASIC keeps an object of a port."""
+    """End the run, after a minute, if the ASIC keeps an object of one of ``ports``."""
     oids = rows_of_database(run.device, COUNTERS, "COUNTERS_PORT_NAME_MAP").get("COUNTERS_PORT_NAME_MAP", {})
     objects = rows_of_database(run.device, ASIC)
     if any(f"ASIC_STATE:SAI_OBJECT_TYPE_PORT:{oids.get(port, '')}" in objects for port in ports):

@@ -16,6 +16,7 @@ _MAXIMUM = "BUFFER_MAX_PARAM_TABLE"
 
 
 def _check_model(run: Run, word: str) -> None:
+    """Refuse the command on a switch without the dynamic buffer model; ``word`` is the verb of the message."""
     if run.db.get("DEVICE_METADATA|localhost").get("buffer_model") != "dynamic":
         run.fail(f"This command can only be {word} on a system with dynamic buffer enabled")
 
@@ -36,14 +37,16 @@ lossless = interface_buffer.branch("priority-group", "Set or clear buffer config
 queue = interface_buffer.branch("queue", "Set or clear buffer configuration")
 
 
-def _add_commands(group: Group, table: str, thing: str, what: str, profile: str, *, needs_profile: bool) -> None:
-    """Add the commands for the groups or the queues of a port."""
-    ids = f"{what}_map"
+def _add_commands(group: Group, table: str, noun: str, *, ids: str, profile: str, needs_profile: bool) -> None:
+    """Add the commands for the priority groups or the queues of a port, whose rows are in ``table``.
+
+    ``noun`` names them in help texts; ``ids`` and ``profile`` are the names of the arguments.
+    """
 
     def update(run: Run, interface_name: str, *, is_new: bool, **values: str | None) -> None:
         _check_port(run, interface_name)
         numbers = values[ids] or ""
-        _check_ids(run, table, interface_name, numbers, is_new)
+        _check_ids(run, table, interface_name, numbers, is_new=is_new)
         _check_profile(run, table, values[profile])
         # Without a profile the buffer manager makes one: NULL asks for it.
         run.db.put(f"{table}|{interface_name}|{numbers}", {"profile": values[profile] or "NULL"})
@@ -52,7 +55,7 @@ def _add_commands(group: Group, table: str, thing: str, what: str, profile: str,
 
     params = (name_argument, argument(ids, metavar=f"<{ids}>"),
               argument(profile, metavar=f"<{profile}>", required=needs_profile))  # fmt: skip
-    text = f"Set lossless {thing} for the interface"
+    text = f"Set lossless {noun} for the interface"
     # `add` refuses what is there, `set` what is not.
     group.leaf("add", text, *params)(partial(update, is_new=True))
     group.leaf("set", text, *params)(partial(update, is_new=False))
@@ -60,7 +63,7 @@ def _add_commands(group: Group, table: str, thing: str, what: str, profile: str,
     # SONiC leaves the bracket of the group's metavar open.
     metavar = f"<{ids}" if table == "BUFFER_PG" else f"<{ids}>"
 
-    @group.leaf("remove", f"Clear lossless {thing} for the interface", name_argument,
+    @group.leaf("remove", f"Clear lossless {noun} for the interface", name_argument,
                 argument(ids, metavar=metavar, required=False))  # fmt: skip
     def remove(run: Run, interface_name: str, **values: str | None) -> None:
         _remove(run, table, interface_name, values[ids])
@@ -79,7 +82,7 @@ class _IdRange(NamedTuple):
 
 
 def _id_range(text: str) -> _IdRange | None:
-    """Return the numbers of ``3`` or ``3-4``, None for another text."""
+    """Return the numbers of ``3`` or ``3-4``; None for any other text."""
     numbers = re.search(r"^([0-9]+)(?:-([0-9]+))?$", text)
     if numbers is None:
         return None
@@ -88,12 +91,15 @@ def _id_range(text: str) -> _IdRange | None:
     return _IdRange(first, last)
 
 
-def _check_ids(run: Run, table: str, port: str, text: str, is_new: bool) -> None:
-    """Refuse numbers that the port does not have, and those that overlap others."""
-    thing = "queue"
+def _check_ids(run: Run, table: str, port: str, text: str, *, is_new: bool) -> None:
+    """Refuse numbers that the port does not have.
+
+    New ones are refused if they overlap others, and those that are not new if they have no row.
+    """
+    noun = "queue"
     field = "max_queues"
     if table == "BUFFER_PG":
-        thing = "priority group"
+        noun = "priority group"
         field = "max_priority_groups"
     key = f"{_MAXIMUM}|{port}"
     count = rows_of_database(run.device, STATE, key).get(key, {}).get(field, "")
@@ -102,16 +108,16 @@ def _check_ids(run: Run, table: str, port: str, text: str, is_new: bool) -> None
     ids = _id_range(text)
     # SONiC takes 0 for a missing number, so group 0 cannot be configured.
     if ids is None or 0 in ids or not ids.first <= ids.last < int(count):
-        run.fail(f"Buffer {thing} {text} is not valid.")
+        run.fail(f"Buffer {noun} {text} is not valid.")
     if not is_new:
         if f"{table}|{port}|{text}" not in run.db.rows:
-            run.fail(f"Buffer {thing} {text} doesn't exist")
+            run.fail(f"Buffer {noun} {text} doesn't exist")
         return
     for key in sorted(run.db.table(table)):
         name, _, existing_text = key.partition("|")
         existing_ids = _id_range(existing_text)
         if name == port and existing_ids is not None and _overlap(existing_ids, ids):
-            run.fail(f"Buffer {thing} {text} overlaps with existing {thing} {existing_text}")
+            run.fail(f"Buffer {noun} {text} overlaps with existing {noun} {existing_text}")
 
 
 def _overlap(a: _IdRange, b: _IdRange) -> bool:
@@ -119,7 +125,7 @@ def _overlap(a: _IdRange, b: _IdRange) -> bool:
 
 
 def _check_profile(run: Run, table: str, name: str | None) -> None:
-    """Refuse a profile that is not there, or of a pool in the other direction."""
+    """Refuse a profile that is not there, that is of a pool in the other direction, or that is not lossless."""
     if not name:
         return
     row = run.db.get(f"BUFFER_PROFILE|{name}")
@@ -135,7 +141,7 @@ def _check_profile(run: Run, table: str, name: str | None) -> None:
 
 
 def _adjust_pfc(run: Run, port: str, ids: str | None, *, add: bool) -> None:
-    """Let the port's PFC follow its groups: all of them without ``ids``."""
+    """Enable PFC on the priorities ``ids`` of a port, or disable it; without ``ids`` on all that have it."""
     key = f"PORT_QOS_MAP|{port}"
     row = run.db.get(key)
     enabled = {int(priority) for priority in row.get("pfc_enable", "").split(",") if priority}
@@ -148,7 +154,7 @@ def _adjust_pfc(run: Run, port: str, ids: str | None, *, add: bool) -> None:
 
 
 def _remove(run: Run, table: str, port: str, ids: str | None) -> None:
-    """Remove the groups or queues of a port with these numbers, or all."""
+    """Remove the groups or queues ``ids`` of a port, or all of them without ``ids``."""
     _check_port(run, port)
     removed = False
     for key, row in sorted(run.db.table(table).items()):
@@ -165,14 +171,14 @@ def _remove(run: Run, table: str, port: str, ids: str | None) -> None:
         removed = True
     if removed:
         return
-    thing = "lossless priority group" if table == "BUFFER_PG" else "queue"
+    noun = "lossless priority group" if table == "BUFFER_PG" else "queue"
     if ids:
-        run.fail(f"No specified {thing} {ids} found on port {port}")
-    run.fail(f"No {thing} found on port {port}")
+        run.fail(f"No specified {noun} {ids} found on port {port}")
+    run.fail(f"No {noun} found on port {port}")
 
 
-_add_commands(lossless, "BUFFER_PG", "PGs", "pg", "override_profile", needs_profile=False)
-_add_commands(queue, "BUFFER_QUEUE", "QUEUEs", "queue", "buffer_profile", needs_profile=True)
+_add_commands(lossless, "BUFFER_PG", "PGs", ids="pg_map", profile="override_profile", needs_profile=False)
+_add_commands(queue, "BUFFER_QUEUE", "QUEUEs", ids="queue_map", profile="buffer_profile", needs_profile=True)
 
 profile = buffer.branch("profile", "Configure buffer profile")
 _name = argument("profile", metavar="<profile>")
@@ -203,6 +209,7 @@ def profile_set(run: Run, profile: str, **settings: Any) -> None:
 
 
 def _shares_headroom(run: Run) -> bool:
+    """Tell whether the switch has a shared headroom pool."""
     if "xoff" in run.db.get(_INGRESS_POOL):
         return True
     rows = run.db.table(_DEFAULTS)
@@ -212,8 +219,8 @@ def _shares_headroom(run: Run) -> bool:
 
 
 def _write_profile(run: Run, name: str, row: Hash, dynamic_th: str | None, pool: str | None, **sizes: int) -> None:
-    """Write a profile with the sizes that are given, or without any for a headroom that SONiC computes."""
-    shared = _shares_headroom(run)
+    """Write a profile with the sizes that are given. Without any SONiC computes the headroom by ``dynamic_th``."""
+    shares_headroom = _shares_headroom(run)
     row["pool"] = pool or "ingress_lossless_pool"
     if not run.db.get(f"BUFFER_POOL|{row['pool']}"):
         run.fail(f"Pool {row['pool']} doesn't exist")
@@ -223,7 +230,7 @@ def _write_profile(run: Run, name: str, row: Hash, dynamic_th: str | None, pool:
             run.fail("Either size information (xon, xoff, size) or dynamic_th needs to be provided")
         row |= {"headroom_type": "dynamic", "dynamic_th": dynamic_th}
     else:
-        _complete(run, row, shared)
+        _complete(run, row, shares_headroom=shares_headroom)
         if dynamic_th:
             row["dynamic_th"] = dynamic_th
         elif not row.get("dynamic_th"):
@@ -231,12 +238,12 @@ def _write_profile(run: Run, name: str, row: Hash, dynamic_th: str | None, pool:
     run.db.put(f"BUFFER_PROFILE|{name}", row)
 
 
-def _complete(run: Run, row: Hash, shared: bool) -> None:
-    """Add the sizes that follow from the others, in bytes."""
+def _complete(run: Run, row: Hash, *, shares_headroom: bool) -> None:
+    """Add the sizes of a profile that follow from the others, in bytes."""
     if not row.get("xon"):
         run.fail("Xon is mandatory for non-dynamic profile")
     if not row.get("xoff"):
-        if shared:
+        if shares_headroom:
             run.fail("Shared headroom pool is enabled, xoff is mandatory for non-dynamic profile")
         if not row.get("size"):
             run.fail("Neither xoff nor size is provided")
@@ -248,12 +255,13 @@ def _complete(run: Run, row: Hash, shared: bool) -> None:
     if not row.get("size"):
         # With a shared headroom pool the room for xoff is not reserved in each group.
         reserved = int(row["xon"])
-        if not shared:
+        if not shares_headroom:
             reserved += int(row["xoff"])
         row["size"] = str(reserved)
 
 
 def _default_threshold(run: Run) -> str:
+    """Return the dynamic threshold of a profile that states none."""
     rows = list(run.db.table(_DEFAULTS).values())
     if len(rows) != 1:
         run.fail(f"Multiple entries are found in {_DEFAULTS} while no dynamic_th specified")
@@ -280,8 +288,8 @@ def ratio(run: Run, ratio: int) -> None:
     ports = len(run.db.table("PORT"))
     if not 0 <= ratio <= ports:
         run.fail(f"Invalid over-subscribe-ratio value {ratio}. It should be in range [0, {ports}]")
-    for place, (key, row) in enumerate(sorted(run.db.table(_DEFAULTS).items())):
-        if place:
+    for index, (key, row) in enumerate(sorted(run.db.table(_DEFAULTS).items())):
+        if index > 0:
             run.fail(f"More than one item in {_DEFAULTS} table. Only the first one is updated")
         _set_or_remove(run, f"{_DEFAULTS}|{key}", row, "over_subscribe_ratio", ratio)
 

@@ -45,7 +45,8 @@ def save(run: Run, yes: bool, filename: str | None) -> None:
 
 
 def _refuse_several(run: Run, path: str) -> None:
-    # A file for each ASIC; a switch of one ASIC takes one.
+    """End the run if ``path`` names several files."""
+    # Several files are one for each ASIC, and the simulated switch has a single one.
     if "," in path:
         run.stop("Input 1 config file(s) separated by comma for multiple files ", 0)
 

@@ -25,13 +25,14 @@ from sonic_sim.interfaces import kernel_interfaces
 from sonic_sim.shell.programs import ProgramError
 
 
-def _named(context: click.Context, param: click.Parameter, value: str) -> str:
+def _without_subinterfaces(context: click.Context, param: click.Parameter, value: str) -> str:
+    """Return the name of an interface; a subinterface ends the run."""
     if value.startswith(("Eth", "PortChannel", "Po")) and "." in value:
         context.find_root().obj.leave(f"{context.command_path}: subinterfaces are not simulated")
     return value
 
 
-name_argument = argument("interface_name", metavar="<interface_name>", callback=_named)
+name_argument = argument("interface_name", metavar="<interface_name>", callback=_without_subinterfaces)
 verbose_flag = flag("-v", "--verbose", help="Enable verbose output")
 
 
@@ -64,7 +65,7 @@ def shutdown(run: Run, interface_name: str) -> None:
 
 
 def _set_admin(run: Run, text: str, state: str) -> None:
-    """Set the state of all interfaces that a filter names; only a single unknown one is refused."""
+    """Set the state of all interfaces that a filter names. Unknown ones are ignored unless there is only one name."""
     names = list(expand_filter(text))
     if len(names) == 1 and not is_interface(run, text):
         run.fail(INVALID_NAME)
@@ -122,6 +123,7 @@ def _check_routable(run: Run, name: str) -> None:
 
 
 def _address(run: Run, text: str) -> Address:
+    """Return an address with its prefix length; any other text is refused."""
     try:
         return ipaddress.ip_interface(text)
     except ValueError as error:
@@ -129,7 +131,7 @@ def _address(run: Run, text: str) -> Address:
 
 
 def _set_management(run: Run, address: Address, gateway: str | None) -> None:
-    """Give eth0 its one address of a version."""
+    """Give eth0 an address, in place of the one of the same IP version."""
     for key in list(run.db.table("MGMT_INTERFACE")):
         if ipaddress.ip_interface(key.partition("|")[2]).version == address.version:
             run.db.delete(f"MGMT_INTERFACE|{key}")
@@ -173,7 +175,7 @@ def _check_static_routes(run: Run, name: str) -> None:
 
 
 def _table_of(run: Run, name: str) -> str:
-    """Return the table of an interface's addresses; end if the name is of no known kind."""
+    """Return the table of an interface's addresses. A name of no known kind ends the run."""
     table = interface_table(name)
     if not table and "." in name:
         # get_interface_table_name returns None for a foreign name with a dot, which the C++ library refuses.
@@ -254,7 +256,7 @@ _LINK_LOCAL = {"Ethernet": "INTERFACE", "PortChannel": "PORTCHANNEL_INTERFACE", 
 
 
 def _link_local_key(run: Run, name: str) -> str:
-    """Return the row of an interface that may carry IPv6 by itself."""
+    """Return the key of an interface that may have IPv6 by link-local addresses; any other is refused."""
     db = run.db
     table = ""
     for start, table_of_kind in _LINK_LOCAL.items():

@@ -13,8 +13,9 @@ _verbose = flag("--verbose", help="Enable verbose output")
 
 
 def _threshold(short: str, field: str) -> click.Option:
-    color, kind, what = field.split("_")
-    if what == "probability":
+    """Return the option for a field of a WRED profile: a probability or a threshold."""
+    color, kind, quantity = field.split("_")
+    if quantity == "probability":
         name = f"{color} drop probability"
         return option(f"-{short}", metavar=f"<{name}>", type=Range(0, 100), help=f"Set {name}")
     return option(
@@ -35,7 +36,7 @@ def ecn(run: Run, profile: str, verbose: bool, namespace: str | None, **values: 
             words += [f"-{short}", str(values[short])]
     if verbose:
         words.append("-vv")
-    _pass_on(run, run_ecnconfig, words + _asic(namespace), verbose)
+    _pass_on(run, run_ecnconfig, words + _asic(namespace), verbose=verbose)
 
 
 @config.leaf(
@@ -60,11 +61,12 @@ def mmu(run: Run, p: str, verbose: bool, namespace: str | None, **values: int | 
 
 
 def _asic(namespace: str | None) -> list[str]:
+    """Return the words that pass on a namespace."""
     return [] if namespace is None else ["-n", namespace]
 
 
-def _pass_on(run: Run, handler: Handler, words: list[str], verbose: bool) -> None:
-    """Run another program and end as it does."""
+def _pass_on(run: Run, handler: Handler, words: list[str], *, verbose: bool) -> None:
+    """Run another program, whose command line is ``words``, and end as it does."""
     if verbose:
         run.say(f"Running command: {' '.join(words)}")
     run.finish(handler(Call(run.device, words)))
@@ -97,12 +99,12 @@ def start(
     words.append(str(detection_time))
     if restoration_time:
         words += ["--restoration-time", str(restoration_time)]
-    _pass_on(run, run_pfcwd, words, verbose)
+    _pass_on(run, run_pfcwd, words, verbose=verbose)
 
 
 @pfcwd.leaf("stop", "Stop PFC watchdog", _verbose)
 def stop(run: Run, verbose: bool) -> None:
-    _pass_on(run, run_pfcwd, ["pfcwd", "stop"], verbose)
+    _pass_on(run, run_pfcwd, ["pfcwd", "stop"], verbose=verbose)
 
 
 @pfcwd.leaf(
@@ -112,19 +114,21 @@ def stop(run: Run, verbose: bool) -> None:
     argument("poll_interval", type=Range(100, 3000)),
 )
 def interval(run: Run, poll_interval: int, verbose: bool) -> None:
-    _pass_on(run, run_pfcwd, ["pfcwd", "interval", str(poll_interval)], verbose)
+    _pass_on(run, run_pfcwd, ["pfcwd", "interval", str(poll_interval)], verbose=verbose)
 
 
-def _switch(name: str, text: str) -> None:
+def _add_switch(name: str, text: str) -> None:
+    """Add a command that takes ``enable`` or ``disable``; ``text`` is its help."""
+
     @pfcwd.leaf(name, text, _verbose, argument(name, type=Choice(["enable", "disable"])))
     def command(run: Run, verbose: bool, **values: str) -> None:
-        _pass_on(run, run_pfcwd, ["pfcwd", name, values[name]], verbose)
+        _pass_on(run, run_pfcwd, ["pfcwd", name, values[name]], verbose=verbose)
 
 
-_switch("counter_poll", "Enable/disable counter polling")
-_switch("big_red_switch", "Enable/disable BIG_RED_SWITCH mode")
+_add_switch("counter_poll", "Enable/disable counter polling")
+_add_switch("big_red_switch", "Enable/disable BIG_RED_SWITCH mode")
 
 
 @pfcwd.leaf("start_default", "Start PFC WD by default configurations", _verbose)
 def start_default(run: Run, verbose: bool) -> None:
-    _pass_on(run, run_pfcwd, ["pfcwd", "start_default"], verbose)
+    _pass_on(run, run_pfcwd, ["pfcwd", "start_default"], verbose=verbose)

@@ -12,6 +12,7 @@ from sonic_sim.commands.config.root import config
 
 
 def _ipv4(context: click.Context, param: click.Parameter, value: str) -> str:
+    """Return an IPv4 address or prefix; any other text is a usage error."""
     try:
         if ipaddress.ip_network(value, strict=False).version != 4:
             raise click.UsageError(f"{value} is not a valid IPv4 address")
@@ -21,6 +22,7 @@ def _ipv4(context: click.Context, param: click.Parameter, value: str) -> str:
 
 
 def _gre(context: click.Context, param: click.Parameter, value: str | None) -> int | None:
+    """Return the GRE type that a decimal or hexadecimal text states; any other text is a usage error."""
     if value is None:
         return None
     try:
@@ -49,6 +51,7 @@ span = mirror.branch("span", "SPAN mirror session")
 
 
 def _check_sources(run: Run, sources: Iterable[str], destination: str | None) -> None:
+    """Refuse sources that are not interfaces, and the destination as one of them."""
     for name in sources:
         if not is_interface(run, name):
             run.fail(f"Error: Source Interface {name} is invalid")
@@ -57,7 +60,7 @@ def _check_sources(run: Run, sources: Iterable[str], destination: str | None) ->
 
 
 def _add_session(run: Run, session_name: str, kind: str, **values: Any) -> None:
-    """Write a session of a kind, ``SPAN`` or ``ERSPAN``, whose fields are the values that are not None."""
+    """Write a mirror session of a kind, ``SPAN`` or ``ERSPAN``. Its fields are the values that are not None."""
     port = values.get("dst_port")
     sources = [name for name in (values.get("src_port") or "").split(",") if name]
     direction = values.get("direction")

@@ -29,7 +29,7 @@ _TABLES = {
 
 
 def interface_table(name: str) -> str:
-    """Return the table of an interface's addresses, empty if the name is of no known kind."""
+    """Return the table of an interface's addresses; empty if the name is of no known kind."""
     for start, table in _TABLES.items():
         if name.startswith(start):
             return table
@@ -37,7 +37,7 @@ def interface_table(name: str) -> str:
 
 
 def is_interface(run: Run, name: str) -> bool:
-    """Tell whether a name is that of a port, port channel or loopback. Without any port the command aborts."""
+    """Tell whether a name is that of a port, port channel or loopback. On a switch without ports the run aborts."""
     if not run.db.table("PORT"):
         # SONiC's library reads the ports before it looks at the name.
         run.say("port_dict is None!")
@@ -47,11 +47,16 @@ def is_interface(run: Run, name: str) -> bool:
 
 def vlans_of(db: ConfigDb, name: str) -> list[str]:
     """Return the VLANs that an interface is a member of."""
-    return [key.partition("|")[0] for key in db.table("VLAN_MEMBER") if key.partition("|")[2] == name]
+    vlans = []
+    for key in db.table("VLAN_MEMBER"):
+        vlan, _, member = key.partition("|")
+        if member == name:
+            vlans.append(vlan)
+    return vlans
 
 
 def port_channel_of(db: ConfigDb, name: str) -> str:
-    """Return the port channel that a port is a member of, empty where none."""
+    """Return the port channel that a port is a member of; empty if it is in none."""
     for key in db.table("PORTCHANNEL_MEMBER"):
         channel, _, port = key.partition("|")
         if port == name:
@@ -79,13 +84,13 @@ def vrf_exists(db: ConfigDb, name: str) -> bool:
 
 
 def is_address(text: str) -> bool:
-    """Tell whether netaddr takes a text for an address, as ``clicommon.is_ipaddress`` asks it: ``10.1`` is one.
+    """Tell whether netaddr takes a text for an address, as ``clicommon.is_ipaddress`` does. ``10.1`` is one.
 
-    Raises ProgramError for a prefix, which ends the command with netaddr's exception.
+    Raises ProgramError for a prefix, for which netaddr raises an exception.
     """
     if "/" in text:
-        why = "IPAddress() does not support netmasks or subnet prefixes! See documentation for details."
-        raise ProgramError(f"ValueError: {why}")
+        reason = "IPAddress() does not support netmasks or subnet prefixes! See documentation for details."
+        raise ProgramError(f"ValueError: {reason}")
     if not text:
         return False
     # netaddr reads IPv4 as inet_aton does, which takes fewer than four parts.
@@ -112,7 +117,7 @@ def expand_filter(text: str) -> Iterator[str]:
 
 
 def _kind_of(name: str) -> str:
-    """Return the beginning of a name before its number, empty for another kind of interface."""
+    """Return the beginning of a name before its number; empty for any other kind of interface."""
     for kind in ("Ethernet-BP", "Ethernet", "PortChannel"):
         if name.startswith(kind):
             return kind
