@@ -14,11 +14,15 @@ portchannel = config.branch("portchannel", "", params=[_namespace])
 
 
 def _is_valid(name: str) -> bool:
+    """Tell whether a port channel may have this name."""
+    if not name.startswith("PortChannel"):
+        return False
     number = name.removeprefix("PortChannel")
-    return name.startswith("PortChannel") and number.isdigit() and int(number) <= 9999 and len(name) <= NAME_MAX
+    return number.isdigit() and int(number) <= 9999 and len(name) <= NAME_MAX
 
 
 def _check_name(run: Run, name: str, more: str = "") -> None:
+    """Refuse a name that no port channel may have; ``more`` is added to the message."""
     if not _is_valid(name):
         run.fail(f"{name} is invalid!, {_FORM}{more}")
 
@@ -51,8 +55,9 @@ def add(run: Run, portchannel_name: str, min_links: int, fallback: str, fast_rat
 def remove(run: Run, portchannel_name: str) -> None:
     _check_name(run, portchannel_name)
     _must_exist(run, portchannel_name)
-    for vlan in vlans_of(run.db, portchannel_name):
-        run.fail(f"{portchannel_name} has vlan {vlan} configured, remove vlan membership to proceed")
+    vlans = vlans_of(run.db, portchannel_name)
+    if vlans:
+        run.fail(f"{portchannel_name} has vlan {vlans[0]} configured, remove vlan membership to proceed")
     if any(key.partition("|")[0] == portchannel_name for key in run.db.table("PORTCHANNEL_MEMBER")):
         todo = "Remove members before deleting Portchannel!"
         run.fail(f"Error: Portchannel {portchannel_name} contains members. {todo}")
@@ -75,8 +80,9 @@ def member_add(run: Run, portchannel_name: str, port_name: str) -> None:
         run.fail(f" {port_name} has ip address configured")
     if any(key.partition(".")[0] == port_name for key in db.table("VLAN_SUB_INTERFACE")):
         run.fail(f" {port_name} has subinterfaces configured")
-    for vlan in vlans_of(db, port_name):
-        run.fail(f"{port_name} Interface configured as VLAN_MEMBER under vlan : {vlan}")
+    vlans = vlans_of(db, port_name)
+    if vlans:
+        run.fail(f"{port_name} Interface configured as VLAN_MEMBER under vlan : {vlans[0]}")
     parent = port_channel_of(db, port_name)
     if parent:
         run.fail(f"{port_name} Interface is already member of {parent} ")
@@ -88,7 +94,7 @@ def member_add(run: Run, portchannel_name: str, port_name: str) -> None:
 
 
 def _check_settings(run: Run, channel: str, port: str) -> None:
-    """Refuse a port whose speed, MTU or TPID is not that of the port channel."""
+    """Refuse a port whose speed is not that of the other members, or whose MTU or TPID is not the port channel's."""
     db = run.db
     row = run.db.get(f"PORT|{port}")
     for key in db.table("PORTCHANNEL_MEMBER"):

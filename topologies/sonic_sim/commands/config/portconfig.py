@@ -17,7 +17,7 @@ _FECS = "rs,fc,none,auto"
 
 
 class _RefusedError(Exception):
-    """The program's last words before it ends with 1; ``on_error``: on standard error."""
+    """The message with which the program ends, with 1; ``on_error`` tells whether it is on standard error."""
 
     def __init__(self, text: str, *, on_error: bool = True) -> None:
         super().__init__(text)
@@ -25,6 +25,7 @@ class _RefusedError(Exception):
 
 
 def _parser() -> Parser:
+    """Return the parser of the program's options."""
     parser = Parser("portconfig", description="Set SONiC port parameters")
     parser.add_argument("-p", "--port", required=True, help="port name (e.g. Ethernet0)")
     parser.add_argument("-l", "--list", action="store_true", help="list port parametars")
@@ -77,7 +78,7 @@ def portconfig(call: Call) -> Result:
 
 
 class _Port:
-    """One run: the port or port channel and the values to set."""
+    """One run of the program: the port or port channel, the values to set, and what is printed."""
 
     def __init__(self, call: Call, parsed: argparse.Namespace) -> None:
         self.call = call
@@ -92,7 +93,7 @@ class _Port:
         return self.is_lag or f"PORT|{self.name}" in self.db.rows
 
     def set_all(self) -> None:
-        """Set the given values in the program's order."""
+        """Set the values of the command line, in the program's order. Raises _RefusedError."""
         for option, (field, check) in _FIELDS.items():
             value = getattr(self.parsed, option)
             if not value:
@@ -113,10 +114,11 @@ class _Port:
 
 
 def _state(call: Call, key: str) -> dict[str, str]:
+    """Return a row of STATE_DB; empty if it is not there."""
     return rows_of_database(call.device, STATE, key).get(key, {})
 
 
-# Each of these returns what is written for a value, or raises _RefusedError.
+# The checks of the values: each returns what is written for a value, or raises _RefusedError.
 def _any(port: _Port, value: str) -> str:
     return value
 
@@ -156,14 +158,17 @@ def _speeds(port: _Port, value: str) -> str:
     return value
 
 
-def _check_list(value: str, allowed: "list[str] | tuple[str, ...]", what: str, valid: str) -> None:
-    """Refuse a list with a word twice or one that is not allowed."""
+def _check_list(value: str, allowed: "list[str] | tuple[str, ...]", noun: str, valid: str) -> None:
+    """Raise _RefusedError for a list that has a word twice, or one that is not allowed.
+
+    ``noun`` names a word in the message, and ``valid`` is the line with those that are allowed.
+    """
     words = [word.strip() for word in value.split(",")]
     if len(set(words)) < len(words):
-        raise _RefusedError(f"Invalid {what} specified: {value}. Please remove duplicate {what}", on_error=False)
+        raise _RefusedError(f"Invalid {noun} specified: {value}. Please remove duplicate {noun}", on_error=False)
     unknown = [word for word in words if word not in allowed]
     if unknown:
-        raise _RefusedError(f"Invalid {what} specified: {','.join(unknown)}\n{valid}", on_error=False)
+        raise _RefusedError(f"Invalid {noun} specified: {','.join(unknown)}\n{valid}", on_error=False)
 
 
 def _type(port: _Port, value: str) -> str:
@@ -189,8 +194,8 @@ _FIELDS: dict[str, tuple[str, Callable[[_Port, str], str]]] = {
 """The field of PORT and the check of each option, in the order in which the program sets them."""
 
 
-def _passed_on(name: str, option: str, text: str, value: str, kind: Any = None) -> None:
-    """Add a command that hands its value to portconfig."""
+def _add_command(name: str, option: str, text: str, value: str, kind: Any = None) -> None:
+    """Add a command that passes its value on to an option of portconfig; ``text`` is its help."""
 
     @interface.leaf(name, text, name_argument, argument(value, metavar=f"<{value}>", type=kind), verbose_flag)
     def command(run: Run, interface_name: str, verbose: bool, **values: Any) -> None:
@@ -206,11 +211,11 @@ def _passed_on(name: str, option: str, text: str, value: str, kind: Any = None) 
             run.device.by_hand[interface_name].mtu = None
 
 
-_passed_on("speed", "-s", "Set interface speed", "interface_speed")
-_passed_on("link-training", "-lt", "Set interface link training mode", "mode", Choice(["on", "off"]))
-_passed_on("autoneg", "-an", "Set interface auto negotiation mode", "mode", Choice(["enabled", "disabled"]))
-_passed_on("advertised-speeds", "-S", "Set interface advertised speeds", "speed_list")
-_passed_on("type", "-t", "Set interface type", "interface_type_value")
-_passed_on("advertised-types", "-T", "Set interface advertised types", "interface_type_list")
-_passed_on("mtu", "-m", "Set interface mtu", "interface_mtu", Range(68, 9216))
-_passed_on("fec", "-f", "Set interface fec", "interface_fec")
+_add_command("speed", "-s", "Set interface speed", "interface_speed")
+_add_command("link-training", "-lt", "Set interface link training mode", "mode", Choice(["on", "off"]))
+_add_command("autoneg", "-an", "Set interface auto negotiation mode", "mode", Choice(["enabled", "disabled"]))
+_add_command("advertised-speeds", "-S", "Set interface advertised speeds", "speed_list")
+_add_command("type", "-t", "Set interface type", "interface_type_value")
+_add_command("advertised-types", "-T", "Set interface advertised types", "interface_type_list")
+_add_command("mtu", "-m", "Set interface mtu", "interface_mtu", Range(68, 9216))
+_add_command("fec", "-f", "Set interface fec", "interface_fec")

@@ -54,10 +54,11 @@ def _localhost(run: Run) -> Mapping[str, str]:
     return run.db.get("DEVICE_METADATA|localhost")
 
 
-def _clear_and_wait(run: Run, wait: bool, verbose: bool) -> bool:
-    """Delete the tables; with the dynamic model wait until the buffers of APPL_DB are gone, and tell whether they are.
+def _clear_and_wait(run: Run, *, wait: bool, verbose: bool) -> bool:
+    """Delete the tables of QoS, and tell whether the buffers are gone from APPL_DB.
 
-    Whatever is there at first stays here, as no daemon runs meanwhile.
+    Only with ``wait`` and the dynamic model they are waited for. What is in APPL_DB at first is there at the end of the
+    wait too, as no simulated daemon runs meanwhile.
     """
     _clear(run)
     if not wait or _localhost(run).get("buffer_model") != "dynamic":
@@ -81,15 +82,18 @@ def _clear_and_wait(run: Run, wait: bool, verbose: bool) -> bool:
 
 
 def _first_key(run: Run, pattern: str) -> str:
-    """Return the first key of APPL_DB that matches a pattern, empty for none."""
+    """Return the first key of APPL_DB that matches a pattern; empty if none does."""
     for key in rows_of_database(run.device, APPL, pattern):
         if fnmatchcase(key, pattern):
             return key
     return ""
 
 
-def _template_files(run: Run, dynamic: bool) -> tuple[str, str]:
-    """Return the paths of the templates of buffers and QoS. Raises ProgramError without a SKU."""
+def _template_files(run: Run, *, dynamic: bool) -> tuple[str, str]:
+    """Return the paths of the templates of buffers and of QoS; ``dynamic`` selects the buffer model.
+
+    Raises ProgramError if CONFIG_DB names no SKU.
+    """
     sku = _localhost(run).get("hwsku")
     if sku is None:
         raise ProgramError("TypeError: join() argument must be str, bytes, or os.PathLike object, not 'NoneType'")
@@ -98,19 +102,23 @@ def _template_files(run: Run, dynamic: bool) -> tuple[str, str]:
     return f"{folder}/{buffers}", f"{folder}/qos.json.j2"
 
 
-def _missing(run: Run, buffers: str, maps: str) -> str:
-    """Return SONiC's message about a missing template, empty for none; end if it is not simulated."""
+def _missing_template(run: Run, buffers: str, maps: str) -> str:
+    """Return SONiC's message about a missing template; empty if both are there.
+
+    Ends the run if the SKU, or what the switch is used for, is not simulated.
+    """
     try:
         check_use(run.db.document())
-        for what, path in (("Buffer", buffers), ("QoS", maps)):
+        for subject, path in (("Buffer", buffers), ("QoS", maps)):
             if sku_template(run.device, path) is None:
-                return f"{what} definition template not found at {path}"
+                return f"{subject} definition template not found at {path}"
     except NotSimulatedError as error:
         run.leave(f"config qos reload: {error}")
     return ""
 
 
 def _generate(run: Run, *words: str, shown: bool = True) -> Result:
+    """Run ``sonic-cfggen``; ``shown`` tells whether its command line is printed first."""
     if shown:
         run.say(f"Running command: {' '.join((CFGGEN, *words))}")
     return cfggen(Call(run.device, ["sonic-cfggen", *words], cwd=run.call.cwd))
@@ -137,14 +145,15 @@ def reload(
     dynamic = has_models and not no_dynamic_buffer
     if "hwsku" in _localhost(run):
         # Before anything is deleted: the SKU, or the switch's use, may not be simulated.
-        _missing(run, *_template_files(run, dynamic))
-    is_cleared = bool(dry_run) or _clear_and_wait(run, not no_delay, verbose)
-    buffers, maps = _template_files(run, dynamic)
+        _missing_template(run, *_template_files(run, dynamic=dynamic))
+    is_cleared = bool(dry_run) or _clear_and_wait(run, wait=not no_delay, verbose=verbose)
+    buffers, maps = _template_files(run, dynamic=dynamic)
     model = "dynamic" if dynamic else "traditional"
     is_new_model = has_models and _localhost(run).get("buffer_model") != model
     if is_new_model:
         run.db.set_fields("DEVICE_METADATA|localhost", {"buffer_model": model})
-    if missing := _missing(run, buffers, maps):
+    missing = _missing_template(run, buffers, maps)
+    if missing:
         run.say(missing)
     else:
         _render(run, buffers, maps, json_data, dry_run)
@@ -173,6 +182,7 @@ def _render(run: Run, buffers: str, maps: str, json_data: str | None, dry_run: s
 
 
 def _write(run: Run, path: str, tables: Mapping[str, Any]) -> None:
+    """Write tables into a file as JSON. Raises ProgramError if its folder is not there."""
     try:
         text = json.dumps(tables, sort_keys=True, indent=4)
         run.device.files.write(run.call.path(path), text.encode(), now=run.device.clock.now())
@@ -181,9 +191,11 @@ def _write(run: Run, path: str, tables: Mapping[str, Any]) -> None:
 
 
 def _update_ports(run: Run, ports: list[str], json_data: str | None, dry_run: str | None) -> None:
-    """Write the rows of some ports anew, and leave those of all others."""
-    buffers, maps = _template_files(run, _localhost(run).get("buffer_model") == "dynamic")
-    if missing := _missing(run, buffers, maps):
+    """Render the rows of some ports and write them, into CONFIG_DB or the file ``dry_run``. All other rows stay."""
+    is_dynamic = _localhost(run).get("buffer_model") == "dynamic"
+    buffers, maps = _template_files(run, dynamic=is_dynamic)
+    missing = _missing_template(run, buffers, maps)
+    if missing:
         run.say(missing)
         raise click.Abort
     for table in (*_OF_PORT, *_BELOW_PORT):
@@ -206,6 +218,7 @@ def _update_ports(run: Run, ports: list[str], json_data: str | None, dry_run: st
 
 
 def _apply(run: Run, tables: Mapping[str, Any], dry_run: str | None) -> None:
+    """Write tables into CONFIG_DB, or into the file ``dry_run``."""
     if dry_run:
         _write(run, dry_run, tables)
     else:
@@ -213,7 +226,10 @@ def _apply(run: Run, tables: Mapping[str, Any], dry_run: str | None) -> None:
 
 
 def _rows_of_ports(run: Run, tables: Mapping[str, Any], ports: list[str]) -> dict[str, Any]:
-    """Return the rendered rows of ports; the cable lengths of all others are kept in theirs."""
+    """Return those rows of the rendered ``tables`` that belong to ``ports``.
+
+    The rows of cable lengths are those of CONFIG_DB with the new lengths of these ports.
+    """
     tables_of_ports: dict[str, Any] = {}
     for table in (*_OF_PORT, *_BELOW_PORT):
         rows = {key: row for key, row in tables.get(table, {}).items() if key.partition("|")[0] in ports}

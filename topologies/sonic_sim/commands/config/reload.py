@@ -100,6 +100,7 @@ def _check_file(run: Run, names: str) -> None:
 
 
 def _restart(run: Run) -> None:
+    """Start the services again, which ends the sessions of the management interface."""
     run.say("Restarting SONiC target ...\nEnabling container and routeCheck monitoring ...")
     run.say("Reloading Monit configuration ...")
     _overwrite_mode(run.device)
@@ -109,6 +110,7 @@ def _restart(run: Run) -> None:
 
 
 def _confirm(run: Run, file_format: str, filename: str | None) -> None:
+    """Ask whether to reload, in the words of the program."""
     form = file_format
     where = f"file(s) {filename}"
     if filename is None:
@@ -118,6 +120,7 @@ def _confirm(run: Run, file_format: str, filename: str | None) -> None:
 
 
 def _check_readiness(run: Run) -> None:
+    """End the run if the services have not all started."""
     device = run.device
     now = run.device.clock.now()
     # systemctl is-system-running answers so while any unit is starting.
@@ -139,12 +142,16 @@ def _document(run: Run, path: str) -> Any:
 
 def error_text(error: OSError, path: str) -> str:
     """Return Python's message about a file that cannot be read."""
-    kinds = {FileNotFoundError: "[Errno 2] No such file or directory", IsADirectoryError: "[Errno 21] Is a directory"}
-    return f"{kinds.get(type(error), '[Errno 13] Permission denied')}: '{path}'"
+    messages = {
+        FileNotFoundError: "[Errno 2] No such file or directory",
+        IsADirectoryError: "[Errno 21] Is a directory",
+    }
+    message = messages.get(type(error), "[Errno 13] Permission denied")
+    return f"{message}: '{path}'"
 
 
 def _validate(run: Run, path: str, document: Any) -> None:
-    """Refuse a file that YANG refuses, or that has a table without a model."""
+    """Abort the run for a document that the YANG models refuse, or that has a table without a model."""
     if not isinstance(document, dict):
         return
     rule = ReloadRule()
@@ -154,13 +161,14 @@ def _validate(run: Run, path: str, document: Any) -> None:
         run.say(f"{path} fails YANG validation! Error: {error.reason}")
         run.err.append(error.libyang)
         raise click.Abort
-    if unknown := rule.unmodelled(document):
+    unknown = rule.unmodelled(document)
+    if unknown:
         run.say(f"Config tables are missing yang models: dict_keys({unknown})")
         raise click.Abort
 
 
 def _load(run: Run, path: str, load_sysinfo: bool) -> None:
-    """Flush the database and fill it from the file."""
+    """Flush the database and fill it from the file ``path``. Raises ProgramError for a file of another form."""
     device = run.device
     document = _document(run, path)
     if not isinstance(document, dict):
@@ -181,13 +189,16 @@ def _load(run: Run, path: str, load_sysinfo: bool) -> None:
 
 
 def _load_hardware(run: Run, document: dict[str, Any], metadata: dict[str, Any]) -> None:
-    """Write the rows of the SKU's folder and the hardware; without a SKU end, or never end."""
+    """Write the rows of the SKU's folder and of the hardware.
+
+    Without DEVICE_METADATA the run ends, and without a SKU it never does.
+    """
     if not metadata:
         # The services are stopped already; sonic-cfggen -v prints no line where the row is missing.
-        what = "'DEVICE_METADATA' is undefined"
+        fault = "'DEVICE_METADATA' is undefined"
         if "DEVICE_METADATA" in document:
-            what = "'dict object' has no attribute 'localhost'"
-        run.err.append(ProgramError(f"jinja2.exceptions.UndefinedError: {what}").traceback())
+            fault = "'dict object' has no attribute 'localhost'"
+        run.err.append(ProgramError(f"jinja2.exceptions.UndefinedError: {fault}").traceback())
         run.stop("Could not get the HWSKU from config file,  Exiting!!!")
     sku = metadata.get("hwsku", "")
     run.say(f"Running command: {CFGGEN} -H -k {sku} --write-to-db")
@@ -199,7 +210,7 @@ def _load_hardware(run: Run, document: dict[str, Any], metadata: dict[str, Any])
 
 
 def _overwrite_mode(device: Device) -> None:
-    """Let a minigraph or golden file decide the routing mode, as the migration does."""
+    """Set the routing mode as a minigraph or a golden file states it, as the migration does."""
     golden = "/etc/sonic/golden_config_db.json"
     if device.files.exists("/etc/sonic/minigraph.xml"):
         device.db.set_fields("DEVICE_METADATA|localhost", {"docker_routing_config_mode": "separated"})

@@ -11,7 +11,7 @@ _ASKING = ("save", "load", "reload", "breakout", "load_minigraph")
 
 
 def _begin(run: Run) -> None:
-    """Refuse all but root; wait for a database that is being filled, as every program of SONiC does."""
+    """Refuse all users but root. While the database is being filled the run never ends, as SONiC's programs do."""
     if run.call.user != ROOT:
         run.leave("Root privileges are required for this operation")
     if not run.device.initialized:
@@ -22,7 +22,7 @@ config = GroupOfModules("config", help="SONiC command line - 'config' command", 
 
 
 def _reads(argv: list[str]) -> bool:
-    """Tell whether a command line reads standard input: an answer, or a document."""
+    """Tell whether a command line reads standard input, for an answer or a document."""
     words = argv[1:]
     if words[-1:] in (["/dev/stdin"], ["-"]):
         return True
@@ -42,7 +42,7 @@ def _not_simulated(run: Run) -> None:
 
 
 def not_simulated(group: Group, lines: str) -> None:
-    """Add commands that are there by name and help only, a line each; they fail when they are called."""
+    """Add commands that have only a name and a help, one for each of ``lines``. They fail when they are called."""
     for line in lines.strip().splitlines():
         name, _, text = line.strip().partition("  ")
         settings = {"ignore_unknown_options": True, "allow_extra_args": True}

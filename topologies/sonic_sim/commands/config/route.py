@@ -30,7 +30,7 @@ class _RouteWords(NamedTuple):
 
 
 def _read(run: Run, words: tuple[str, ...], *, needs_hop: bool) -> _RouteWords:
-    """Return the route of a command line. Raises ProgramError where a word is missing."""
+    """Return the route of a command line. Raises ProgramError if a word is missing."""
     try:
         return _parsed(run, words, needs_hop=needs_hop)
     except IndexError as error:
@@ -52,6 +52,7 @@ def _target(run: Run, words: tuple[str, ...]) -> tuple[str, str]:
 
 
 def _parsed(run: Run, words: tuple[str, ...], *, needs_hop: bool) -> _RouteWords:
+    """Return the route of a command line; one that is not valid is refused. Raises IndexError if a word is missing."""
     if not 2 <= len(words) <= 10:
         run.fail(f"argument is not in pattern {_FORM}                  {_HOPS}!")
     if "prefix" not in words:
@@ -75,12 +76,14 @@ def _parsed(run: Run, words: tuple[str, ...], *, needs_hop: bool) -> _RouteWords
 
 
 def _listed(fields: dict[str, str], name: str) -> list[str]:
-    """Return the members of a field that holds a list."""
-    return fields[name].split(",") if name in fields else []
+    """Return the members of a field that holds a list; none if the field is not there."""
+    if name not in fields:
+        return []
+    return fields[name].split(",")
 
 
 def _hops(run: Run, words: tuple[str, ...]) -> dict[str, str]:
-    """Return the fields of ``[vrf NAME] ADDRESS|dev INTERFACE|ADDRESS dev INTERFACE``."""
+    """Return the fields of the next hops ``[vrf NAME] ADDRESS|dev INTERFACE|ADDRESS dev INTERFACE``."""
     fields = {}
     if words[0] == "vrf":
         for name in words[1].split(","):
@@ -99,6 +102,7 @@ def _hops(run: Run, words: tuple[str, ...]) -> dict[str, str]:
 
 
 def _check_interface(run: Run, name: str) -> None:
+    """Refuse an interface that is not there; ``null`` always is."""
     rows = run.db.rows
     if name.startswith("PortChannel"):
         if f"PORTCHANNEL|{name}" not in rows:
@@ -123,12 +127,12 @@ def add(run: Run, command_str: tuple[str, ...]) -> None:
 
 
 def _filled(fields: dict[str, str], name: str, count: int) -> str:
-    """Return a field with an entry for each next hop."""
+    """Return a field with a value for each of ``count`` next hops, of which the words may name fewer."""
     interfaces = fields.get("ifname", "").split(",")
     values = _listed(fields, name)
-    for place in range(len(values), count):
+    for index in range(len(values), count):
         # The interface ``null`` drops what is sent to it.
-        is_blackhole = place < len(interfaces) and interfaces[place] == "null"
+        is_blackhole = index < len(interfaces) and interfaces[index] == "null"
         defaults = {
             "distance": "0",
             "blackhole": str(is_blackhole).lower(),
@@ -160,10 +164,10 @@ def _remove_hop(run: Run, key: str, hop: tuple[str, ...]) -> None:
     hops = list(zip_longest(*(lists[field] for field in _IDENTITY), fillvalue=""))
     if hop not in hops:
         run.fail(f"Not found {hop} in {key.removeprefix('STATIC_ROUTE|')}")
-    place = hops.index(hop)
+    index = hops.index(hop)
     for values in lists.values():
-        # A list may be shorter than others.
-        del values[place : place + 1]
+        # A list may be shorter than others: a slice may be empty, an index would have to be there.
+        del values[index : index + 1]
     if lists["nexthop"] in ([], [""]) and lists["ifname"] in ([], [""]):
         run.db.delete(key)
     else:

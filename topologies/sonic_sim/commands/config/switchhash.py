@@ -21,13 +21,13 @@ def _refuse(reason: str) -> None:
 
 
 def _require_choice(name: str, choices: Sequence[str]) -> None:
-    """Refuse a name that is none of the choices, in click's words."""
+    """Refuse a name that is not one of the choices, with click's message."""
     context = click.get_current_context()
     Choice(choices).convert(name, context.command.params[0], context)
 
 
 def _set_fields(run: Run, kind: str, fields: tuple[str, ...]) -> None:
-    """Set the fields that the hash of a kind, ``ecmp`` or ``lag``, covers; the checks are in the command's order."""
+    """Set the fields that the hash of a kind, ``ecmp`` or ``lag``, covers. The checks are in the command's order."""
     for name in fields:
         _require_choice(name, FIELDS)
     argument_name = f'"{kind.upper()}_HASH..."'

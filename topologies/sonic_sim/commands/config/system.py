@@ -19,8 +19,8 @@ def hostname(run: Run, new_hostname: str) -> None:
     run.say(NOT_SAVED)
 
 
-def _mode(name: str, field: str, text: str) -> None:
-    """Add a command that enables or disables something in DEVICE_METADATA."""
+def _add_mode(name: str, field: str, text: str) -> None:
+    """Add a command that enables or disables ``field`` of DEVICE_METADATA; ``text`` is its help."""
 
     @config.leaf(name, text, argument("mode", metavar="<enable|disable>"))
     def command(run: Run, mode: str) -> None:
@@ -37,10 +37,10 @@ def _mode(name: str, field: str, text: str) -> None:
             run.say(f"Wrote {mode} yang config validation into CONFIG_DB")
 
 
-_mode("synchronous_mode", "synchronous_mode",
+_add_mode("synchronous_mode", "synchronous_mode",
       "Enable or disable synchronous mode between orchagent and syncd \n\n    swss restart required to apply the "
       "configuration")  # fmt: skip
-_mode("yang_config_validation", "yang_config_validation", "")
+_add_mode("yang_config_validation", "yang_config_validation", "")
 
 
 feature = config.branch("feature", "Configure features")
@@ -50,6 +50,7 @@ _feature_name = argument("name", metavar="<feature-name>")
 
 
 def _must_be_feature(run: Run, name: str) -> dict[str, str]:
+    """Return the row of a feature; an unknown feature ends the run."""
     row = run.db.get(f"FEATURE|{name}")
     if not row:
         run.stop(f"Feature '{name}' doesn't exist")

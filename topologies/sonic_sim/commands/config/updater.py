@@ -33,12 +33,14 @@ _parallel = flag("-p", "--parallel", help="applying the change to all ASICs para
 
 
 def _refuse_yang_form(context: click.Context, param: click.Parameter, value: str) -> str:
+    """Return the format; SONICYANG ends the run, because it is not simulated."""
     if value == "SONICYANG":
         context.find_root().obj.leave(f"{context.command_path} --format {value}: this format is not simulated")
     return value
 
 
-def _format(what: str) -> click.Option:
+def _format(document: str) -> click.Option:
+    """Return the option for the format of a document, which ``document`` names in the help."""
     return option(
         "-f",
         "--format",
@@ -46,24 +48,25 @@ def _format(what: str) -> click.Option:
         callback=_refuse_yang_form,
         default="CONFIGDB",
         show_default=True,
-        help=f"format of {what} is either ConfigDb(ABNF) or SonicYang",
+        help=f"format of {document} is either ConfigDb(ABNF) or SonicYang",
     )
 
 
-def _end(run: Run, text: str, seconds: float = _SECONDS) -> None:
-    """Print the last line of a success."""
+def _succeed(run: Run, text: str, seconds: float = _SECONDS) -> None:
+    """Print the last line of a command that succeeded, and set how long it takes."""
     run.say(_painted(run, text, _CYAN))
     run.seconds = seconds
 
 
 def _fail(run: Run, text: str, reason: str, libyang: str = "") -> NoReturn:
-    """Fail as these commands do: a line of their own before click's."""
+    """End the run as these commands do when they fail: with a line of their own, then with click's."""
     run.err.append(libyang)
     run.complain(_painted(run, text, _RED))
     run.fail(reason)
 
 
 def _painted(run: Run, text: str, color: int) -> str:
+    """Return a line in a color if the output is a terminal."""
     if not run.call.terminal:
         return text
     # click.secho: the color, underlined; off a terminal click strips both.
@@ -73,6 +76,7 @@ def _painted(run: Run, text: str, color: int) -> str:
 def _applier(
     run: Run, dry_run: bool, ignore_non_yang_tables: bool, ignore_path: tuple[str, ...], verbose: bool
 ) -> Applier:
+    """Return what applies patches for a run, by the options that the commands share."""
     if dry_run:
         run.say("** DRY RUN EXECUTION **")
     if ignore_path:
@@ -130,12 +134,15 @@ def apply_patch(
             reason = f"Failed to apply patch on the following scopes:\n- localhost: {reason}"
         run.say(error.printed, end="")
         _fail(run, f"Failed to apply patch due to: {reason}", reason, error.libyang)
-    _end(run, "Patch applied successfully.", applier.seconds)
+    _succeed(run, "Patch applied successfully.", applier.seconds)
 
 
 def _text(run: Run, path: str) -> str:
+    """Return the text of a file, or of standard input. Raises PatchError if it cannot be read."""
+    if path in ("/dev/stdin", "-"):
+        return run.call.stdin
     try:
-        return run.call.stdin if path in ("/dev/stdin", "-") else run.call.read(path)
+        return run.call.read(path)
     except OSError as error:
         raise PatchError(error_text(error, path)) from error
 
@@ -171,11 +178,11 @@ def replace(
         _replace(applier, json.loads(_text(run, target_file_path)))
     except (PatchError, ApplyError, *_OF_MALFORMED) as error:
         _fail(run, "Failed to replace config", str(error))
-    _end(run, "Config replaced successfully.", applier.seconds)
+    _succeed(run, "Config replaced successfully.", applier.seconds)
 
 
 def _replace(applier: Applier, target: Any) -> None:
-    """Run the config replacer. Raises ApplyError."""
+    """Replace the configuration by ``target``, with the messages of the config replacer. Raises ApplyError."""
     device = applier.device
     say = applier.say
     say("Config Replacer: Config replacement starting.")
@@ -194,7 +201,8 @@ def _replace(applier: Applier, target: Any) -> None:
     say("Config Replacer: Config replacement completed.")
 
 
-def _rollbacker(run: Run, *lines: str) -> None:
+def _say_as_rollbacker(run: Run, *lines: str) -> None:
+    """Print lines as the config rollbacker does."""
     for line in lines:
         run.say(f"Config Rollbacker: {line}")
 
@@ -210,27 +218,28 @@ def _rollbacker(run: Run, *lines: str) -> None:
 )
 def checkpoint(run: Run, checkpoint_name: str, verbose: bool) -> None:
     files = run.device.files
-    path = _path(checkpoint_name)
-    _rollbacker(run, "Config checkpoint starting.", f"Checkpoint name: {checkpoint_name}.")
-    _rollbacker(run, "Getting current config db.", "Getting checkpoint full-path.")
-    _rollbacker(run, "Ensuring checkpoint directory exist.")
+    path = _checkpoint_path(checkpoint_name)
+    _say_as_rollbacker(run, "Config checkpoint starting.", f"Checkpoint name: {checkpoint_name}.")
+    _say_as_rollbacker(run, "Getting current config db.", "Getting checkpoint full-path.")
+    _say_as_rollbacker(run, "Ensuring checkpoint directory exist.")
     if not files.exists(_FOLDER):
         files.make_directory(_FOLDER)
-    _rollbacker(run, f"Saving config db content to {path}.")
+    _say_as_rollbacker(run, f"Saving config db content to {path}.")
     try:
         files.write(path, json.dumps(run.db.document()).encode(), now=run.device.clock.now())
     except OSError as error:
         _fail(run, "Failed to create a config checkpoint", error_text(error, path))
-    _rollbacker(run, "Config checkpoint completed.")
-    _end(run, "Checkpoint created successfully.")
+    _say_as_rollbacker(run, "Config checkpoint completed.")
+    _succeed(run, "Checkpoint created successfully.")
 
 
-def _path(name: str) -> str:
+def _checkpoint_path(name: str) -> str:
     return f"{_FOLDER}/{name}.cp.json"
 
 
 def _must_exist(run: Run, name: str, failed: str) -> None:
-    if not run.device.files.exists(_path(name)):
+    """Fail with the line ``failed`` if there is no such checkpoint."""
+    if not run.device.files.exists(_checkpoint_path(name)):
         _fail(run, failed, f"Checkpoint '{name}' does not exist")
 
 
@@ -244,12 +253,12 @@ def _must_exist(run: Run, name: str, failed: str) -> None:
     _verbose,
 )
 def delete_checkpoint(run: Run, checkpoint_name: str, verbose: bool) -> None:
-    _rollbacker(run, "Deleting checkpoint starting.", f"Checkpoint name: {checkpoint_name}.")
-    _rollbacker(run, "Checking checkpoint exists.")
+    _say_as_rollbacker(run, "Deleting checkpoint starting.", f"Checkpoint name: {checkpoint_name}.")
+    _say_as_rollbacker(run, "Checking checkpoint exists.")
     _must_exist(run, checkpoint_name, "Failed to delete config checkpoint")
-    run.device.files.remove(_path(checkpoint_name))
-    _rollbacker(run, "Deleting checkpoint.", "Deleting checkpoint completed.")
-    _end(run, "Checkpoint deleted successfully.")
+    run.device.files.remove(_checkpoint_path(checkpoint_name))
+    _say_as_rollbacker(run, "Deleting checkpoint.", "Deleting checkpoint completed.")
+    _succeed(run, "Checkpoint deleted successfully.")
 
 
 @config.leaf(
@@ -260,7 +269,7 @@ def delete_checkpoint(run: Run, checkpoint_name: str, verbose: bool) -> None:
 )
 def list_checkpoints(run: Run, time: bool, verbose: bool) -> None:
     files = run.device.files
-    detail = partial(_rollbacker, run) if verbose else _say_nothing
+    detail = partial(_say_as_rollbacker, run) if verbose else _say_nothing
     detail("Listing checkpoints starting.", f"Verifying checkpoints directory '{_FOLDER}' exists.")
     if not files.is_directory(_FOLDER):
         detail("Checkpoints directory is empty, returning empty checkpoints list.")
@@ -274,7 +283,7 @@ def list_checkpoints(run: Run, time: bool, verbose: bool) -> None:
     document: list[Any] = list(names)
     lines = [f"  * {name}" for name in names]
     if time:
-        times = {name: files.files[_path(name)].mtime for name in names}
+        times = {name: files.files[_checkpoint_path(name)].mtime for name in names}
         document = []
         lines = []
         for name in sorted(names, key=lambda name: times[name], reverse=True):
@@ -287,7 +296,7 @@ def list_checkpoints(run: Run, time: bool, verbose: bool) -> None:
 
 
 def _say_nothing(*lines: str) -> None:
-    """Take lines that only ``--verbose`` tells."""
+    """Drop lines that are printed only with ``--verbose``."""
 
 
 @config.leaf(
@@ -314,15 +323,15 @@ def rollback(
     **others: Any,
 ) -> None:
     applier = _applier(run, dry_run, ignore_non_yang_tables, ignore_path, verbose)
-    _rollbacker(run, "Config rollbacking starting.", f"Checkpoint name: {checkpoint_name}.")
-    _rollbacker(run, f"Verifying '{checkpoint_name}' exists.")
+    _say_as_rollbacker(run, "Config rollbacking starting.", f"Checkpoint name: {checkpoint_name}.")
+    _say_as_rollbacker(run, f"Verifying '{checkpoint_name}' exists.")
     _must_exist(run, checkpoint_name, "Failed to rollback config")
-    _rollbacker(run, "Loading checkpoint into memory.")
+    _say_as_rollbacker(run, "Loading checkpoint into memory.")
     try:
-        content = json.loads(run.device.files.read(_path(checkpoint_name)).decode())
-        _rollbacker(run, "Replacing config using 'Config Replacer'.")
+        content = json.loads(run.device.files.read(_checkpoint_path(checkpoint_name)).decode())
+        _say_as_rollbacker(run, "Replacing config using 'Config Replacer'.")
         _replace(applier, content)
     except (ApplyError, PatchError, *_OF_MALFORMED) as error:
         _fail(run, "Failed to rollback config", str(error))
-    _rollbacker(run, "Config rollbacking completed.")
-    _end(run, "Config rolled back successfully.", applier.seconds)
+    _say_as_rollbacker(run, "Config rollbacking completed.")
+    _succeed(run, "Config rolled back successfully.", applier.seconds)

@@ -19,7 +19,7 @@ vlan = config.branch("vlan", "VLAN-related configuration tasks")
 
 @vlan.leaf("add", "Add VLAN", _vid, _multiple)
 def vlan_add(run: Run, vid: str, multiple: bool) -> None:
-    for number in _numbers(run, vid, multiple):
+    for number in _numbers(run, vid, multiple=multiple):
         name = f"Vlan{number}"
         _check_range(run, number)
         if number == 1:
@@ -31,8 +31,8 @@ def vlan_add(run: Run, vid: str, multiple: bool) -> None:
         run.db.put(f"VLAN|{name}", {"vlanid": str(number)})
 
 
-def _numbers(run: Run, text: str, multiple: bool) -> list[int]:
-    """Return the VLAN numbers of a word: one, or a list with ranges."""
+def _numbers(run: Run, text: str, *, multiple: bool) -> list[int]:
+    """Return the VLAN numbers of a word: a single number, or with ``multiple`` a list of numbers and ranges."""
     if not multiple:
         if not text.isdigit():
             run.fail(f"{text} is not integer")
@@ -44,7 +44,7 @@ def _numbers(run: Run, text: str, multiple: bool) -> list[int]:
 
 
 def _range(run: Run, part: str) -> Iterable[int]:
-    """Return the numbers of ``10`` or ``10-12``; only those of a range are checked here."""
+    """Return the numbers of ``10`` or ``10-12``. Only those of a range are checked here."""
     first, dash, last = part.partition("-")
     if not first.isdigit() or (dash and not last.isdigit()):
         run.fail(f"{part} is not integer")
@@ -79,7 +79,7 @@ def _check_range(run: Run, number: int) -> None:
 )
 def vlan_del(run: Run, vid: str, multiple: bool, no_restart_dhcp_relay: bool) -> None:
     db = run.db
-    for number in _numbers(run, vid, multiple):
+    for number in _numbers(run, vid, multiple=multiple):
         name = f"Vlan{number}"
         _check_range(run, number)
         relay = db.rows.get(f"DHCP_RELAY|{name}", {}).get("dhcpv6_servers@")
@@ -121,14 +121,17 @@ def proxy_arp(run: Run, vid: int, mode: str) -> None:
 member = vlan.branch("member", "")
 
 
-def _chosen(run: Run, vid: str, multiple: bool, except_flag: bool, existing: list[str]) -> list[int]:
-    """Return the VLANs of a command on members; ``existing`` are those of ``all``."""
+def _vlans_named(run: Run, vid: str, existing: list[str], *, multiple: bool, except_flag: bool) -> list[int]:
+    """Return the numbers of the VLANs that ``vid`` names, or with ``except_flag`` those of all others.
+
+    ``existing`` are the VLANs that ``all`` stands for.
+    """
     all_numbers = sorted(int(name.removeprefix("Vlan")) for name in existing)
     if vid == "all":
         return all_numbers
     if not multiple and not vid.isdigit():
         run.fail("Vlan is not integer.")
-    numbers = _numbers(run, vid, multiple)
+    numbers = _numbers(run, vid, multiple=multiple)
     if except_flag:
         return [number for number in all_numbers if number not in numbers]
     return numbers
@@ -144,7 +147,8 @@ def _chosen(run: Run, vid: str, multiple: bool, except_flag: bool, existing: lis
     _except,
 )
 def member_add(run: Run, vid: str, port: str, untagged: bool, multiple: bool, except_flag: bool) -> None:
-    numbers = _chosen(run, vid, multiple, except_flag, list(run.db.table("VLAN")))
+    existing = list(run.db.table("VLAN"))
+    numbers = _vlans_named(run, vid, existing, multiple=multiple, except_flag=except_flag)
     may_be_several = multiple or except_flag or vid == "all"
     if untagged and may_be_several:
         run.fail(f"{port} cannot have more than one untagged Vlan.")
@@ -154,12 +158,12 @@ def member_add(run: Run, vid: str, port: str, untagged: bool, multiple: bool, ex
             run.fail(f"{name} is default VLAN")
         _check_range(run, number)
         _must_exist(run, name)
-        _check_member(run, name, port, untagged)
+        _check_member(run, name, port, untagged=untagged)
         run.db.put(f"VLAN_MEMBER|{name}|{port}", {"tagging_mode": "untagged" if untagged else "tagged"})
 
 
-def _check_member(run: Run, name: str, port: str, untagged: bool) -> None:
-    """Refuse a port that cannot be a member of a VLAN."""
+def _check_member(run: Run, name: str, port: str, *, untagged: bool) -> None:
+    """Refuse a port that cannot be a member of the VLAN ``name``."""
     db = run.db
     _refuse_mirror_destination(run, port)
     if f"VLAN_MEMBER|{name}|{port}" in db.rows:
@@ -189,7 +193,7 @@ def _refuse_mirror_destination(run: Run, port: str) -> None:
 
 
 def _table_of(run: Run, port: str) -> str:
-    """Return the table of a port or port channel; end if there is neither."""
+    """Return the table of a port or port channel; any other name is refused."""
     if f"PORT|{port}" in run.db.rows:
         return "PORT"
     if f"PORTCHANNEL|{port}" not in run.db.rows:
@@ -198,14 +202,19 @@ def _table_of(run: Run, port: str) -> str:
 
 
 def _tagging(run: Run, port: str) -> set[str]:
-    """Return in which ways a port is a member of VLANs: ``tagged``, ``untagged``."""
-    rows = run.db.table("VLAN_MEMBER").items()
-    return {row.get("tagging_mode", "") for key, row in rows if key.partition("|")[2] == port}
+    """Return the tagging modes with which a port is a member of VLANs: ``tagged``, ``untagged``."""
+    modes = set()
+    for key, row in run.db.table("VLAN_MEMBER").items():
+        _, _, member_port = key.partition("|")
+        if member_port == port:
+            modes.add(row.get("tagging_mode", ""))
+    return modes
 
 
 @member.leaf("del", "Delete VLAN member", _vid, argument("port", metavar="<port>"), _multiple, _except)
 def member_del(run: Run, vid: str, port: str, multiple: bool, except_flag: bool) -> None:
-    for number in _chosen(run, vid, multiple, except_flag, vlans_of(run.db, port)):
+    existing = vlans_of(run.db, port)
+    for number in _vlans_named(run, vid, existing, multiple=multiple, except_flag=except_flag):
         _check_range(run, number)
         _must_exist(run, f"Vlan{number}")
         key = f"VLAN_MEMBER|Vlan{number}|{port}"
@@ -218,6 +227,7 @@ switchport = config.branch("switchport", "Switchport mode configuration tasks")
 
 
 def _refuse_members(run: Run, port: str, tagging: Container[str]) -> None:
+    """Refuse a port that is a member of VLANs, as its tagging modes tell."""
     if "tagged" in tagging:
         run.fail(f"{port} has tagged member(s). \nRemove them to change mode to routed")
     if "untagged" in tagging:

@@ -17,6 +17,7 @@ vrf = config.branch("vrf", "VRF-related configuration tasks")
 
 
 def _check_name(run: Run, name: str) -> None:
+    """Refuse a name that no VRF may have."""
     if not name.startswith("Vrf") and name not in _MANAGEMENT:
         run.fail("'vrf_name' must begin with 'Vrf' or named 'mgmt'/'management' in case of ManagementVRF.")
     if len(name) > NAME_MAX:
@@ -91,8 +92,10 @@ _loopback_name = argument("loopback_name", metavar="<loopback_name>")
 
 
 def _check_loopback(run: Run, name: str, more: str = "") -> None:
+    """Refuse a name that no loopback may have; ``more`` is added to the message."""
     number = name.removeprefix("Loopback")
-    if not (name.startswith("Loopback") and number.isdigit() and int(number) <= 999 and len(name) <= 11):
+    has_number = name.startswith("Loopback") and number.isdigit()
+    if not has_number or int(number) > 999 or len(name) > 11:
         run.fail(f"{name} is invalid, name should have prefix 'Loopback' and suffix '<0-999>' {more}")
 
 
