@@ -38,8 +38,8 @@ def _add_mode(name: str, field: str, text: str) -> None:
 
 
 _add_mode("synchronous_mode", "synchronous_mode",
-      "Enable or disable synchronous mode between orchagent and syncd \n\n    swss restart required to apply the "
-      "configuration")  # fmt: skip
+          "Enable or disable synchronous mode between orchagent and syncd \n\n    swss restart required to apply the "
+          "configuration")  # fmt: skip
 _add_mode("yang_config_validation", "yang_config_validation", "")
 
 

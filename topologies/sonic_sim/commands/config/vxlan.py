@@ -68,11 +68,13 @@ def evpn_delete(run: Run, nvo_name: str) -> None:
 
 
 def _check_end(run: Run, name: str) -> None:
+    """Refuse a tunnel's end that is not configured."""
     if not run.db.get(f"VXLAN_TUNNEL|{name}"):
         run.fail(f"VTEP {name} not configured")
 
 
 def _check_numbers(run: Run, vlan: str, vni: str) -> None:
+    """Refuse numbers that no VLAN or VNI has."""
     if not vlan.isdigit():
         # SONiC names the VNI where the VLAN is wrong (config/vxlan.py).
         run.fail(f"Invalid vlan {vni}. Only valid vlan is accepted")
@@ -92,7 +94,7 @@ class _VxlanMap(NamedTuple):
 
 
 def _maps(run: Run) -> list[_VxlanMap]:
-    """Return the maps. Raises ProgramError for one without a VLAN or VNI."""
+    """Return the maps of VLANs to VNIs. Raises ProgramError for a row without one of the two."""
     maps = []
     for row in run.db.table("VXLAN_TUNNEL_MAP").values():
         for field in ("vlan", "vni"):
@@ -125,7 +127,8 @@ def _map_key(vxlan_name: str, vni: str, vlan: str) -> str:
 def map_delete(run: Run, vxlan_name: str, vlan: str, vni: str) -> None:
     _check_numbers(run, vlan, vni)
     _check_end(run, vxlan_name)
-    if vrf := _vrf_of(run, vni):
+    vrf = _vrf_of(run, vni)
+    if vrf:
         run.fail(f"VNI mapped to vrf {vrf}, Please remove VRF VNI mapping")
     # SONiC deletes the row of the bare number as well (config/vxlan.py).
     for name in (vlan, f"Vlan{vlan}"):
@@ -133,7 +136,7 @@ def map_delete(run: Run, vxlan_name: str, vlan: str, vni: str) -> None:
 
 
 def _vrf_of(run: Run, vni: str) -> str:
-    """Return the VRF that a VNI is mapped to, empty where none."""
+    """Return the VRF that a VNI is mapped to; empty if it is mapped to none."""
     for name, row in sorted(run.db.table("VRF").items()):
         if row.get("vni") == vni:
             return name
@@ -141,6 +144,7 @@ def _vrf_of(run: Run, vni: str) -> str:
 
 
 def _check_range(run: Run, vxlan_name: str, vlan_start: int, vlan_end: int, vni_start: int) -> None:
+    """Refuse a range of maps with numbers that no VLAN or VNI has, or of a tunnel's end that is not configured."""
     if not (1 <= vlan_start <= _MOST_VLAN and 1 <= vlan_end <= _MOST_VLAN):
         run.fail(_VLAN_RANGE)
     if vlan_start > vlan_end:
@@ -180,7 +184,8 @@ def range_delete(run: Run, vxlan_name: str, vlan_start: int, vlan_end: int, vni_
     for vlan in range(vlan_start, vlan_end + 1):
         name = f"Vlan{vlan}"
         vni = str(vni_start + vlan - vlan_start)
-        if vrf := _vrf_of(run, vni):
+        vrf = _vrf_of(run, vni)
+        if vrf:
             run.say(f"VNI {vni} mapped to Vrf {vrf}, Please remove VRF VNI mapping")
             run.say(f"Skipping Vlan {name} VNI {vni} mapped delete. ")
         else:

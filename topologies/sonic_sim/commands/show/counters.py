@@ -22,9 +22,10 @@ _SHARED = "SAI_QUEUE_STAT_SHARED_WATERMARK_BYTES"
 
 
 class _Watermark(NamedTuple):
-    """A watermark as watermarkstat names it: its title, the kind of its objects (`Counters.objects`), the counter."""
+    """A watermark as watermarkstat names it."""
 
     title: str
+    # The kind of its objects, as `Counters.objects` takes it.
     kind: str
     counter: str
 
@@ -47,17 +48,20 @@ class Counters:
         self.ports = sorted(self.map("PORT_NAME"), key=natural_key)
 
     def map(self, name: str) -> Hash:
-        """Return a map of names or of object ids."""
+        """Return one of the maps between names and object ids, such as ``PORT_NAME``."""
         return self.rows.get(f"COUNTERS_{name}_MAP", {})
 
     def objects(self, kind: str) -> dict[str, dict[str, str]]:
-        """Return the ids of objects by port and name: of kind ``PG``, or queues that are ``UC``, ``MC``, ``ALL``."""
+        """Return the ids of the objects of each port, by name.
+
+        The kind is ``PG`` for priority groups, ``UC``, ``MC`` or ``ALL`` for queues of this type, and empty for all
+        queues.
+        """
         table_name = "PG" if kind == "PG" else "QUEUE"
         port_of = {oid: name for name, oid in self.map("PORT_NAME").items()}
         objects: dict[str, dict[str, str]] = {port: {} for port in self.ports}
         for name, oid in self.map(f"{table_name}_NAME").items():
             type_name = _TYPES.get(self.map("QUEUE_TYPE").get(oid, ""), "")
-            # An empty kind means all queues.
             if kind in ("PG", "", type_name):
                 port_id = self.map(f"{table_name}_PORT")[oid]
                 objects[port_of[port_id]][name] = oid
@@ -66,9 +70,9 @@ class Counters:
     def grid(
         self, rows: Mapping[str, Mapping[str, str]], start: str, counter: str
     ) -> tuple[list[str], list[list[str]]]:
-        """Return the header and the rows of a table with a row a port and a column an index.
+        """Return the header and the rows of a table that has a row for each port and a column for each index.
 
-        ``rows`` are the object ids of each port by name; their counters are in rows that begin with ``start``.
+        ``rows`` are the object ids of each port by name. Their counters are in rows whose keys begin with ``start``.
         """
         indexes: set[int] = set()
         for names in rows.values():
@@ -89,7 +93,8 @@ def _index_of(name: str) -> int:
     return int(name.split(":")[1])
 
 
-def _show_watermark(run: Run, key: str, persistent: bool) -> None:
+def _show_watermark(run: Run, key: str, *, persistent: bool) -> None:
+    """Print a watermark of ``_WATERMARKS`` for all ports."""
     counters = Counters(run)
     watermark = _WATERMARKS[key]
     kind = watermark.kind
@@ -103,7 +108,8 @@ def _show_watermark(run: Run, key: str, persistent: bool) -> None:
     run.say(table(["Port", *(f"{kind}{index}" for index in indexes)], body, right=True))
 
 
-def _show_pool(run: Run, headroom: bool, persistent: bool) -> None:
+def _show_pool(run: Run, *, headroom: bool, persistent: bool) -> None:
+    """Print the watermarks of the buffer pools, or of their headroom."""
     title = "Shared"
     counter = "SAI_BUFFER_POOL_STAT_WATERMARK_BYTES"
     if headroom:
@@ -121,46 +127,56 @@ def _show_pool(run: Run, headroom: bool, persistent: bool) -> None:
     run.say(table(["Pool", "Bytes"], body, right=True))
 
 
-def _watermarks(group: Group, leaves: dict[str, tuple[str, str]], texts: tuple[str, str]) -> None:
-    """Add the groups ``watermark`` and ``persistent-watermark`` with the same commands.
+def _add_watermarks(group: Group, leaves: dict[str, tuple[str, str]], *, user_text: str, persistent_text: str) -> None:
+    """Add the groups ``watermark`` and ``persistent-watermark``, with their helps and the same commands.
 
-    ``leaves``: of each command the watermark and the end of its help; ``texts``: the helps of the two groups.
+    ``leaves`` has the watermark of each command and the end of its help.
     """
-    user_text, persistent_text = texts
     user_group = group.branch("watermark", user_text)
     persistent_group = group.branch("persistent-watermark", persistent_text)
-    for name, (key, what) in leaves.items():
-        user_group.leaf(name, f"Show user {what}", _namespace)(
+    for name, (key, help_end) in leaves.items():
+        user_group.leaf(name, f"Show user {help_end}", _namespace)(
             lambda run, namespace, key=key: _show_watermark(run, key, persistent=False)
         )
-        persistent_group.leaf(name, f"Show persistent {what}", _namespace)(
+        persistent_group.leaf(name, f"Show persistent {help_end}", _namespace)(
             lambda run, namespace, key=key: _show_watermark(run, key, persistent=True)
         )
 
 
 queue = show.branch("queue", "Show details of the queues")
 groups = show.branch("priority-group", "Show details of the PGs")
-_watermarks(queue, {"unicast": ("q_shared_uni", "WM for unicast queues"),
-                    "multicast": ("q_shared_multi", "WM for multicast queues"),
-                    "all": ("q_shared_all", "WM for all queues")},
-            ("Show user WM for queues", "Show persistent WM for queues"))  # fmt: skip
-_watermarks(groups, {"headroom": ("pg_headroom", "headroom WM for pg"), "shared": ("pg_shared", "shared WM for pg")},
-            ("Show priority-group user WM", "Show priority-group persistent WM"))  # fmt: skip
+_add_watermarks(
+    queue,
+    {
+        "unicast": ("q_shared_uni", "WM for unicast queues"),
+        "multicast": ("q_shared_multi", "WM for multicast queues"),
+        "all": ("q_shared_all", "WM for all queues"),
+    },
+    user_text="Show user WM for queues",
+    persistent_text="Show persistent WM for queues",
+)
+_add_watermarks(
+    groups,
+    {"headroom": ("pg_headroom", "headroom WM for pg"), "shared": ("pg_shared", "shared WM for pg")},
+    user_text="Show priority-group user WM",
+    persistent_text="Show priority-group persistent WM",
+)
 not_simulated(queue, "wredcounters  Show queue wredcounters")
 
 
-def _pools(name: str, text: str, what: str, *, headroom: bool) -> None:
+def _add_pools(name: str, text: str, noun: str, *, headroom: bool) -> None:
+    """Add a group with the watermarks of pools; ``text`` is its help, and ``noun`` names the pools in its commands'."""
     group = show.branch(name, text)
-    group.leaf("watermark", f"Show user WM for {what}", _namespace)(
-        lambda run, namespace: _show_pool(run, headroom, persistent=False)
+    group.leaf("watermark", f"Show user WM for {noun}", _namespace)(
+        lambda run, namespace: _show_pool(run, headroom=headroom, persistent=False)
     )
-    group.leaf("persistent-watermark", f"Show persistent WM for {what}", _namespace)(
-        lambda run, namespace: _show_pool(run, headroom, persistent=True)
+    group.leaf("persistent-watermark", f"Show persistent WM for {noun}", _namespace)(
+        lambda run, namespace: _show_pool(run, headroom=headroom, persistent=True)
     )
 
 
-_pools("buffer_pool", "Show details of the buffer pools", "buffer pools", headroom=False)
-_pools("headroom-pool", "Show details of headroom pool", "headroom pool", headroom=True)
+_add_pools("buffer_pool", "Show details of the buffer pools", "buffer pools", headroom=False)
+_add_pools("headroom-pool", "Show details of headroom pool", "headroom pool", headroom=True)
 
 
 @groups.branch("drop", "Show priority-group").leaf("counters", "Show dropped packets for priority-group", _namespace)
@@ -204,6 +220,7 @@ def queue_counters(run: Run, interfacename: str | None, nonzero: bool, **others:
 
 
 def _queue_columns(*, whole: bool, trimmed: bool) -> list[str]:
+    """Return the columns to show: all, only that of trimmed packets, or all others."""
     if whole:
         return list(_QUEUE_COLUMNS)
     if trimmed:
@@ -228,13 +245,13 @@ def _queue_rows(counters: Counters, port: str, queues: Mapping[str, str], column
 def pfc_counters(run: Run, **others: Any) -> None:
     counters = Counters(run)
     oids = counters.map("PORT_NAME")
-    for way in ("Rx", "Tx"):
+    for direction in ("Rx", "Tx"):
         rows = []
         for port in counters.ports:
             values = counters.rows.get(f"COUNTERS:{oids[port]}", {})
-            counts = [values.get(f"SAI_PORT_STAT_PFC_{index}_{way.upper()}_PKTS") for index in range(8)]
+            counts = [values.get(f"SAI_PORT_STAT_PFC_{index}_{direction.upper()}_PKTS") for index in range(8)]
             rows.append([port, *map(_with_commas, counts)])
-        run.say(table([f"Port {way}", *(f"PFC{index}" for index in range(8))], rows, right=True) + "\n")
+        run.say(table([f"Port {direction}", *(f"PFC{index}" for index in range(8))], rows, right=True) + "\n")
     run.out[-1] = run.out[-1].removesuffix("\n")
 
 

@@ -34,7 +34,7 @@ not_simulated(
 
 
 def port_rows(run: Run, name_filter: str | None) -> dict[str, Hash]:
-    """Return the rows of APPL_DB's PORT_TABLE by port, in natural order; with a filter those of its ports."""
+    """Return the rows of APPL_DB's PORT_TABLE by port, in natural order. A filter selects ports by their names."""
     rows = {}
     for key, row in rows_of_database(run.device, APPL, "PORT_TABLE:*").items():
         # The table also holds PortConfigDone and PortInitDone, by which daemons wait for each other.
@@ -47,6 +47,7 @@ def port_rows(run: Run, name_filter: str | None) -> dict[str, Hash]:
 
 
 def _state(row: Hash) -> list[str]:
+    """Return the operational and the administrative state of a port."""
     return [row.get("oper_status", NOT_AVAILABLE), row.get("admin_status", NOT_AVAILABLE)]
 
 
@@ -105,8 +106,8 @@ def naming_mode(run: Run, verbose: bool) -> None:
     run.say((run.call.variables or {}).get("SONIC_CLI_IFACE_MODE", "default"))
 
 
-def _mode_group(name: str, text: str, headers: list[str], fields: tuple[str, ...]) -> None:
-    """Add a group whose ``status`` shows fields of the ports."""
+def _add_mode_group(name: str, text: str, headers: list[str], fields: tuple[str, ...]) -> None:
+    """Add a group whose ``status`` shows ``fields`` of the ports under ``headers``; ``text`` is for its help."""
     group = interfaces.branch(name, f"Show interface {text} information")
 
     @group.leaf("status", f"Show interface {text} status", _name, *NAMESPACE, VERBOSE)
@@ -120,13 +121,13 @@ def _mode_group(name: str, text: str, headers: list[str], fields: tuple[str, ...
         run.say(table(["Interface", *headers], rows, right=True))
 
 
-_mode_group("autoneg", "autoneg", ["Auto-Neg Mode", "Speed", "Adv Speeds", "Rmt Adv Speeds", "Type", "Adv Types",
-                                   "Oper", "Admin"],
-            ("autoneg", "speed", "adv_speeds", "rmt_adv_speeds", "interface_type", "adv_interface_types",
-             "oper_status", "admin_status"))  # fmt: skip
-_mode_group("link-training", "link-training", ["LT Oper", "LT Admin", "Oper", "Admin"],
-            ("link_training_status", "link_training", "oper_status", "admin_status"))  # fmt: skip
-_mode_group("fec", "fec", ["FEC Oper", "FEC Admin"], ("fec_oper", "fec"))
+_add_mode_group("autoneg", "autoneg", ["Auto-Neg Mode", "Speed", "Adv Speeds", "Rmt Adv Speeds", "Type", "Adv Types",
+                                       "Oper", "Admin"],
+                ("autoneg", "speed", "adv_speeds", "rmt_adv_speeds", "interface_type", "adv_interface_types",
+                 "oper_status", "admin_status"))  # fmt: skip
+_add_mode_group("link-training", "link-training", ["LT Oper", "LT Admin", "Oper", "Admin"],
+                ("link_training_status", "link_training", "oper_status", "admin_status"))  # fmt: skip
+_add_mode_group("fec", "fec", ["FEC Oper", "FEC Admin"], ("fec_oper", "fec"))
 
 
 @interfaces.branching(
@@ -138,7 +139,7 @@ def breakout(run: Run) -> None:
 
 
 def _breakouts(run: Run) -> dict[str, Any]:
-    """Return the entries of platform.json and hwsku.json with the modes that ports are in."""
+    """Return the entries of platform.json and hwsku.json, with the current modes and ports of the cages."""
     modes = run.db.table("BREAKOUT_CFG")
     entries = {}
     for name, cage in cages(run.device.spec).items():
@@ -191,7 +192,10 @@ switchport = interfaces.branch("switchport", "Show interface switchport informat
 
 
 def _switchports(run: Run) -> list[list[str]]:
-    """Return name, mode, untagged and tagged VLANs of the ports and port channels; members of VLANs are trunks."""
+    """Return name, mode, untagged and tagged VLANs of each port and port channel.
+
+    One without a mode is a trunk if it is a member of VLANs. Members of port channels are left out.
+    """
     db = run.db
     aggregated = {key.partition("|")[2] for key in db.table("PORTCHANNEL_MEMBER")}
     rows = []
@@ -207,7 +211,7 @@ def _switchports(run: Run) -> list[list[str]]:
 
 
 def _vlans_of_port(run: Run, name: str) -> tuple[list[str], list[str]]:
-    """Return the numbers of the VLANs that a port is an untagged member of, and a tagged one."""
+    """Return the numbers of the VLANs that a port is an untagged member of, and of those that it is a tagged one of."""
     vlans: dict[str, list[str]] = {"untagged": [], "tagged": []}
     for key, row in run.db.table("VLAN_MEMBER").items():
         vlan, _, port = key.partition("|")
@@ -259,17 +263,19 @@ _json = flag("-j", "--json", "json_fmt", help="Print in JSON format")
 )
 def counters(run: Run, interface: str | None, json_fmt: bool, **others: Any) -> None:
     if click.get_current_context().invoked_subcommand is None:
-        _show_counters(run, interface, json_fmt, _COLUMNS[""])
+        _show_counters(run, interface, _COLUMNS[""], as_json=json_fmt)
 
 
-def _counters_command(name: str) -> None:
+def _add_counters_command(name: str) -> None:
+    """Add a command that shows some of the counters."""
+
     @counters.leaf(name, f"Show interface counters {name}", *NAMESPACE, _period, _json, VERBOSE)
     def command(run: Run, json_fmt: bool, **others: Any) -> None:
-        _show_counters(run, None, json_fmt, _COLUMNS[name])
+        _show_counters(run, None, _COLUMNS[name], as_json=json_fmt)
 
 
-_counters_command("errors")
-_counters_command("rates")
+_add_counters_command("errors")
+_add_counters_command("rates")
 
 
 @counters.leaf(
@@ -281,7 +287,7 @@ _counters_command("rates")
     VERBOSE,
 )
 def rif(run: Run, **others: Any) -> None:
-    headers = [f"{way}_{what}" for way in ("RX", "TX") for what in ("OK", "BPS", "PPS", "ERR")]
+    headers = [f"{direction}_{column}" for direction in ("RX", "TX") for column in ("OK", "BPS", "PPS", "ERR")]
     run.say(table(["IFACE", *headers], [], right=True))
 
 
@@ -294,7 +300,8 @@ not_simulated(
 )
 
 
-def _show_counters(run: Run, name_filter: str | None, json_fmt: bool, columns: tuple[str, ...]) -> None:
+def _show_counters(run: Run, name_filter: str | None, columns: tuple[str, ...], *, as_json: bool) -> None:
+    """Print counters of the ports, as a table or as JSON."""
     values = rows_of_database(run.device, COUNTERS, "COUNTERS*")
     oids = values.get("COUNTERS_PORT_NAME_MAP", {})
     rows = {}
@@ -302,7 +309,7 @@ def _show_counters(run: Run, name_filter: str | None, json_fmt: bool, columns: t
         if name in oids:
             rows[name] = _counter_row(port_row, values.get(f"COUNTERS:{oids[name]}", {}), columns)
     headers = ["STATE", *(f"RX_{column}" for column in columns), *(f"TX_{column}" for column in columns)]
-    if json_fmt:
+    if as_json:
         document = {name: dict(sorted(zip(headers, rows[name], strict=True))) for name in sorted(rows)}
         run.say(to_json(document))
     else:
@@ -310,12 +317,12 @@ def _show_counters(run: Run, name_filter: str | None, json_fmt: bool, columns: t
 
 
 def _counter_row(port: Hash, values: Hash, columns: tuple[str, ...]) -> list[str]:
-    """Return the state and counters of a port."""
+    """Return the cells of a port: its state, then its counters, received ones first."""
     row = [_counter_state(port)]
-    for way in ("IN", "OUT"):
+    for direction in ("IN", "OUT"):
         for column in columns:
             # Rates are N/A, as where nothing fills the table of rates; overruns are not simulated.
-            count = values.get(f"SAI_PORT_STAT_IF_{way}_{_SAI.get(column, '')}", "")
+            count = values.get(f"SAI_PORT_STAT_IF_{direction}_{_SAI.get(column, '')}", "")
             if column == "OVR" and values:
                 count = "0"
             row.append(f"{int(count):,}" if count else NOT_AVAILABLE)
@@ -323,7 +330,7 @@ def _counter_row(port: Hash, values: Hash, columns: tuple[str, ...]) -> list[str
 
 
 def _counter_state(port: Hash) -> str:
-    """Return the state of a port as portstat shows it: Up, Down, or X where it is disabled."""
+    """Return the state of a port as portstat shows it: U for up, D for down, X for disabled."""
     if port.get("admin_status") != "up":
         return "X"
     return "U" if port.get("oper_status") == "up" else "D"
@@ -335,5 +342,5 @@ def portstat(call: Call) -> Result:
     run = Run(call)
     words = call.argv[1:]
     name_filter = words[words.index("-i") + 1] if "-i" in words[:-1] else None
-    _show_counters(run, name_filter, "-j" in words, _COLUMNS[""])
+    _show_counters(run, name_filter, _COLUMNS[""], as_json="-j" in words)
     return run.result()

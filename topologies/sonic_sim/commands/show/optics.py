@@ -61,7 +61,7 @@ def eeprom(run: Run, interfacename: str | None, dump_dom: bool, **others: Any) -
 
 
 def _dom_lines(readings: Hash, thresholds: Hash) -> Iterator[str]:
-    """Yield the lines of a module's monitored values and their limits."""
+    """Yield the lines of a module's monitored values, and of their limits."""
     yield f"{_INDENT}ChannelMonitorValues:"
     for name, field, unit in _LANE_VALUES:
         lanes = sum(field.format(lane) in readings for lane in range(1, 9))
@@ -77,6 +77,7 @@ def _dom_lines(readings: Hash, thresholds: Hash) -> Iterator[str]:
 
 
 def _limit_lines(thresholds: Hash, kinds: tuple[tuple[str, str], ...]) -> Iterator[str]:
+    """Yield the lines of the limits of some values, which are given with their units."""
     for kind, unit in kinds:
         for limit in _LIMITS:
             value = thresholds.get(f"{kind}{limit}".lower(), NOT_AVAILABLE)
@@ -122,16 +123,17 @@ def fec_stats(run: Run, **others: Any) -> None:
     for port, state in port_rows(run, None).items():
         values = rows.get(f"COUNTERS:{oids.get(port, '')}", {})
         rates = rows.get(f"RATES:{oids.get(port, '')}", {})
-        up = "U" if state.get("oper_status") == "up" else "D"
+        state_letter = "U" if state.get("oper_status") == "up" else "D"
         counts = [_with_commas(values.get(_FEC + name, "")) for name in _FEC_COLUMNS]
         error_rates = [_rate(rates, name) for name in ("FEC_PRE_BER", "FEC_POST_BER", "FEC_PRE_BER_MAX")]
-        body.append([port, up, *counts, *error_rates])
+        body.append([port, state_letter, *counts, *error_rates])
     headers = ["IFACE", "STATE", "FEC_CORR", "FEC_UNCORR", "FEC_SYMBOL_ERR", "FEC_PRE_BER", "FEC_POST_BER",
                "FEC_PRE_BER_MAX"]  # fmt: skip
     run.say(table(headers, body, right=True))
 
 
 def _utc(row: Hash, name: str) -> str:
+    """Return the time in a field of a port."""
     if name not in row:
         return "Never"
     return f"{row[name]} UTC"
@@ -144,6 +146,7 @@ def _with_commas(count: str) -> str:
 
 
 def _rate(rates: Hash, name: str) -> str:
+    """Return an error rate as the table shows it."""
     if name not in rates:
         return NOT_AVAILABLE
     return f"{float(rates[name]):.2e}"

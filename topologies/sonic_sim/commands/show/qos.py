@@ -23,7 +23,7 @@ def ecn(run: Run, verbose: bool, namespace: str | None) -> None:
 
 @show.leaf("mmu", "Show mmu configuration", _asic, _verbose)
 def mmu(run: Run, verbose: bool, namespace: str | None) -> None:
-    _buffers(run, verbose, namespace)
+    _buffers(run, verbose=verbose, namespace=namespace)
 
 
 buffer = show.branch("buffer", "Show buffer information")
@@ -31,10 +31,11 @@ buffer = show.branch("buffer", "Show buffer information")
 
 @buffer.leaf("configuration", "show buffer configuration", _asic, _verbose)
 def configuration(run: Run, verbose: bool, namespace: str | None) -> None:
-    _buffers(run, verbose, namespace)
+    _buffers(run, verbose=verbose, namespace=namespace)
 
 
-def _buffers(run: Run, verbose: bool, namespace: str | None) -> None:
+def _buffers(run: Run, *, verbose: bool, namespace: str | None) -> None:
+    """Run mmuconfig, which prints the pools and profiles."""
     words = ["mmuconfig", "-l"]
     if namespace is not None:
         words += ["-n", namespace]
@@ -57,7 +58,7 @@ def asymmetric(run: Run, interface: str | None, namespace: str | None) -> None:
 
 
 def _pfc(run: Run, interface: str | None, name: str, field: str, header: str) -> None:
-    """Print a field of the rows of a table, ``name``, for all ports or one."""
+    """Print a field of the rows of the table ``name``, of all ports or of one."""
     rows = run.db.table(name)
     if name == "PORT_QOS_MAP" and interface is not None and interface not in rows:
         run.stop(f"Cannot find interface {interface}", 0)

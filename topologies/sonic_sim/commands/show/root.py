@@ -8,6 +8,7 @@ from sonic_sim.shell.programs import Call, Result, program
 
 
 def _refuse_verbose(context: click.Context, param: click.Parameter, value: bool) -> bool:
+    """Return whether ``--verbose`` was given, which ends the run."""
     if value:
         # SONiC's commands then name the program that they start; here there is none.
         context.find_root().obj.leave(f"{context.command_path} --verbose: this option is not simulated")

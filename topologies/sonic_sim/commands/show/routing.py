@@ -22,17 +22,17 @@ _info = argument("info_type", type=Choice(["routes", "advertised-routes", "recei
 
 
 class _NeedsFrr(Group):
-    """A group whose ``bgp`` is there only where the list of containers names FRR as the routing stack."""
+    """A group that has ``bgp`` only if the containers of the switch include FRR's."""
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        """Return the command of a name."""
+        """Return the command with a name; None if there is none."""
         command = super().get_command(ctx, cmd_name)
         if command is not None and command.name == "bgp" and not _has_frr(ctx):
             return None
         return command
 
     def list_commands(self, ctx: click.Context) -> list[str]:
-        """Return the names."""
+        """Return the names of the commands."""
         return [name for name in super().list_commands(ctx) if name != "bgp" or _has_frr(ctx)]
 
 
@@ -56,7 +56,7 @@ not_simulated(
 
 
 def _ask(run: Run, *words: str | None) -> None:
-    """Print FRR's answer."""
+    """Print FRR's answer to a command, of which the words that are None or empty are left out."""
     command = " ".join(word for word in words if word)
     if not run.device.frr_answers():
         run.leave("Exiting: failed to connect to any daemons.")
@@ -85,7 +85,7 @@ def summary6(run: Run, **others: Any) -> None:
 
 
 def _summary(run: Run, family: str) -> None:
-    """Print SONiC's own table of the JSON that FRR gives for a family."""
+    """Print SONiC's own table of the sessions of a family, ``ipv4`` or ``ipv6``, from FRR's JSON."""
     if not run.device.frr_answers():
         run.leave("Exiting: failed to connect to any daemons.")
     document = json.loads(view(run.device, "show bgp summary json") or "{}").get(f"{family}Unicast")
@@ -146,6 +146,7 @@ def ipv6_route(run: Run, args: tuple[str, ...], verbose: bool) -> None:
 
 
 def _routes_of_frr(run: Run, version: str, args: tuple[str, ...]) -> None:
+    """Print FRR's own answer to ``show ip route`` with these words."""
     if view(run.device, " ".join((f"show {version} route", *args))) is None:
         run.stop(f"% Unknown command: show {version} route {' '.join(args)} ")
     run.say(":")
@@ -154,7 +155,10 @@ def _routes_of_frr(run: Run, version: str, args: tuple[str, ...]) -> None:
 
 
 def _routes(run: Run, version: str, args: tuple[str, ...]) -> None:
-    """Print routes as SONiC makes them of FRR's JSON (show/bgp_common.py); other arguments go to FRR as they are."""
+    """Print routes as SONiC shows FRR's JSON (show/bgp_common.py).
+
+    That is for a network and ``json`` at most: with any other word FRR's own answer is printed.
+    """
     networks = list(filter(_is_network, args))
     if set(args) - {"json", *networks}:
         _routes_of_frr(run, version, args)
@@ -178,6 +182,7 @@ def _routes(run: Run, version: str, args: tuple[str, ...]) -> None:
 
 
 def _say_each(run: Run, entries: Iterable[dict[str, Any]], text_of: Callable[[dict[str, Any]], str]) -> None:
+    """Print the text of each entry."""
     # Entry by entry: bgp_common.py raises KeyError at a route of a protocol that it has no code for, such as FRR's
     # local ones, and what it printed before stays.
     for entry in entries:
@@ -193,7 +198,7 @@ def _is_network(text: str) -> bool:
 
 
 def _matching(routes: dict[str, Any], text: str) -> dict[str, Any]:
-    """Return the route of a prefix, or the longest that an address is in."""
+    """Return the route of a prefix, or the route with the longest prefix that an address is in; empty without one."""
     if "/" in text:
         return {text: routes[text]} if text in routes else {}
     address = ipaddress.ip_address(text)
@@ -209,14 +214,14 @@ _LETTERS = {"kernel": "K", "connected": "C", "static": "S", "bgp": "B"}
 
 
 def _lines_text(route: dict[str, Any]) -> str:
-    """Return the lines of a route in a list: a hop a line."""
-    place = f" [{route['distance']}/{route['metric']}]"
+    """Return the lines of a route in a list, one for each hop. Raises ProgramError for an unknown protocol."""
+    preference = f" [{route['distance']}/{route['metric']}]"
     if route["protocol"] == "connected" and not (route["distance"] or route["metric"]):
-        place = ""
+        preference = ""
     if route["protocol"] not in _LETTERS:
         raise ProgramError(f"KeyError: '{route['protocol']}'")
     mark = ">" if route.get("selected") else " "
-    head = f"{_LETTERS[route['protocol']]}{mark}*{route['prefix']}{place}"
+    head = f"{_LETTERS[route['protocol']]}{mark}*{route['prefix']}{preference}"
     # Further hops are indented to where the first one stands.
     start = head
     text = ""
@@ -227,9 +232,10 @@ def _lines_text(route: dict[str, Any]) -> str:
 
 
 def _hop_text(hop: dict[str, Any]) -> str:
+    """Return a next hop as a route in a list shows it."""
     if "ip" in hop:
-        over = f" {hop['interfaceName']}," if "interfaceName" in hop else ""
-        return f" via {hop['ip']},{over}"
+        interface = f" {hop['interfaceName']}," if "interfaceName" in hop else ""
+        return f" via {hop['ip']},{interface}"
     if "directlyConnected" in hop:
         return f" is directly connected, {hop['interfaceName']},"
     return " (ICMP unreachable)" if "reject" in hop else " (blackhole)"
@@ -244,8 +250,8 @@ def _entry_text(route: dict[str, Any]) -> str:
         if "directlyConnected" in hop:
             text += f"  * directly connected, {hop['interfaceName']}\n\n"
         elif "ip" in hop:
-            over = f", via {hop['interfaceName']}" if "interfaceName" in hop else ""
-            text += f"  * {hop['ip']}{over}\n"
+            interface = f", via {hop['interfaceName']}" if "interfaceName" in hop else ""
+            text += f"  * {hop['ip']}{interface}\n"
         else:
             text += f"{_hop_text(hop)}\n"
     return f"{text}\n"
@@ -307,6 +313,7 @@ def _interfaces(run: Run, family: str, version: str) -> None:
 
 
 def _link_state(link: dict[str, Any]) -> str:
+    """Return the administrative and the operational state of an interface."""
     admin = "up" if "UP" in link["flags"] else "down"
     # ipintutil takes an interface for up where it has carrier, which loopbacks made as dummies never say.
     oper = "down" if link["operstate"] == "DOWN" else "up"

@@ -43,8 +43,8 @@ def running_bgp(run: Run, verbose: bool) -> None:
     run.say(run.device.frr.show() if run.device.frr_answers() else "", end="")
 
 
-def _table(name: str, config_table: str, *params: click.Argument) -> None:
-    """Add a command that prints a table as sonic-cfggen does, or a row of it."""
+def _add_table_command(name: str, config_table: str, *params: click.Argument) -> None:
+    """Add a command that prints a table, or a row of it, as sonic-cfggen does."""
 
     def callback(run: Run, verbose: bool, name: str | None = None) -> None:
         run.say(table_text(with_tuples(run.db.document()), config_table, name), end="")
@@ -52,9 +52,9 @@ def _table(name: str, config_table: str, *params: click.Argument) -> None:
     runningconfiguration.leaf(name, f"Show {name} running configuration", *params, VERBOSE)(callback)
 
 
-_table("acl", "ACL_RULE")
-_table("ports", "PORT", Argument(["name"], metavar="[PORTNAME]", required=False))
-_table("interfaces", "INTERFACE", Argument(["name"], metavar="[INTERFACENAME]", required=False))
+_add_table_command("acl", "ACL_RULE")
+_add_table_command("ports", "PORT", Argument(["name"], metavar="[PORTNAME]", required=False))
+_add_table_command("interfaces", "INTERFACE", Argument(["name"], metavar="[INTERFACENAME]", required=False))
 startupconfiguration = show.branch("startupconfiguration", "Show startup configuration information")
 
 

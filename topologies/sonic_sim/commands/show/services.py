@@ -29,7 +29,7 @@ _SPAN = {"DST Port": "dst_port", "SRC Port": "src_port", "Direction": "direction
 
 
 def sessions_text(run: Run, session_name: str | None) -> str:
-    """Return the tables of mirror sessions: of all, or of one."""
+    """Return the tables of all mirror sessions, or of the one that is named."""
     states = rows_of_database(run.device, STATE, "MIRROR_SESSION_TABLE|*")
     spans: list[list[str]] = []
     erspans: list[list[str]] = []

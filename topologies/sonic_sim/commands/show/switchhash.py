@@ -16,7 +16,7 @@ _json = flag("-j", "--json", "json_format", help="Display in JSON format")
 
 
 class _ShownHash(NamedTuple):
-    """The fields and the algorithm of a hash, or those that it can have; a text where there are none."""
+    """The fields and the algorithm of a hash, or those that it can have; a text if there are none."""
 
     fields: list[str] | str
     algorithm: list[str] | str
@@ -65,6 +65,7 @@ def _say(run: Run, hashes: Mapping[str, _ShownHash], title: str, *, as_json: boo
 
 
 def _lines(value: list[str] | str) -> str:
+    """Return the text of a cell, one line for each value."""
     if isinstance(value, str):
         return value
     return "\n".join(value)

@@ -43,12 +43,14 @@ class _VlanMember(NamedTuple):
 
 
 def _members(run: Run, name: str) -> list[_VlanMember]:
-    """Return the members of a VLAN."""
+    """Return the members of a VLAN in natural order."""
     rows = run.db.table("VLAN_MEMBER")
     ports = [key.partition("|")[2] for key in rows if key.startswith(f"{name}|")]
-    return [
-        _VlanMember(port, rows[f"{name}|{port}"].get("tagging_mode", "")) for port in sorted(ports, key=natural_key)
-    ]
+    members = []
+    for port in sorted(ports, key=natural_key):
+        row = rows[f"{name}|{port}"]
+        members.append(_VlanMember(port, row.get("tagging_mode", "")))
+    return members
 
 
 @vlan.leaf("config", "")
@@ -129,7 +131,9 @@ def acl_tables(run: Run, table_name: str | None, verbose: bool) -> None:
 
 
 def _status(run: Run, key: str) -> str:
-    return rows_of_database(run.device, STATE, key).get(key, {}).get("status", NOT_AVAILABLE)
+    """Return the status in a row of STATE_DB."""
+    row = rows_of_database(run.device, STATE, key).get(key, {})
+    return row.get("status", NOT_AVAILABLE)
 
 
 @acl.leaf(

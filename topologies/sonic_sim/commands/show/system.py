@@ -105,8 +105,11 @@ feature = show.branch("feature", "Show feature status")
 _CONFIG = {"state": "State", "auto_restart": "AutoRestart", "set_owner": "Owner", "no_fallback_to_local": "fallback"}
 
 
-def _feature_command(name: str, text: str, fields: dict[str, str], *, optional: bool = False) -> None:
-    """Add a command that shows fields of FEATURE; ``optional``: a column is there only where a row has the field."""
+def _add_feature_command(name: str, text: str, fields: dict[str, str], *, optional: bool = False) -> None:
+    """Add a command that shows fields of FEATURE, with their titles.
+
+    With ``optional`` a column is left out if no row has the field.
+    """
 
     @feature.leaf(name, text, argument("feature_name", required=False))
     def command(run: Run, feature_name: str | None) -> None:
@@ -122,9 +125,9 @@ def _feature_command(name: str, text: str, fields: dict[str, str], *, optional: 
         run.say(table(["Feature", *titles], body))
 
 
-_feature_command("status", "Show feature state", {
+_add_feature_command("status", "Show feature state", {
     "state": "State", "auto_restart": "AutoRestart", "system_state": "SystemState", "update_time": "UpdateTime",
     "container_id": "ContainerId", "container_version": "Version", "set_owner": "SetOwner",
     "current_owner": "CurrentOwner", "remote_state": "RemoteState"}, optional=True)  # fmt: skip
-_feature_command("config", "Show feature config", _CONFIG, optional=True)
-_feature_command("autorestart", "Show auto-restart state for a feature", {"auto_restart": "AutoRestart"})
+_add_feature_command("config", "Show feature config", _CONFIG, optional=True)
+_add_feature_command("autorestart", "Show auto-restart state for a feature", {"auto_restart": "AutoRestart"})

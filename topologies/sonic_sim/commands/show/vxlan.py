@@ -23,12 +23,14 @@ not_simulated(vxlan, "counters  Show VxLAN counters")
 
 
 def _field(row: Mapping[str, str], name: str) -> str:
+    """Return a field of a row. Raises ProgramError with Python's KeyError if it is missing."""
     if name not in row:
         raise ProgramError(f"KeyError: {name!r}")
     return row[name]
 
 
-def _natural(rows: Mapping[str, Mapping[str, str]]) -> list[tuple[str, Mapping[str, str]]]:
+def _in_natural_order(rows: Mapping[str, Mapping[str, str]]) -> list[tuple[str, Mapping[str, str]]]:
+    """Return the keys and rows in the natural order of the keys."""
     return sorted(rows.items(), key=lambda item: natural_key(item[0]))
 
 
@@ -41,19 +43,19 @@ def name(run: Run, vxlan_name: str) -> None:
 @vxlan.leaf("tunnel", "Show vxlan tunnel information")
 def tunnel(run: Run) -> None:
     rows: list[list[str]] = []
-    for name, fields in _natural(run.db.table("VXLAN_TUNNEL")):
+    for name, fields in _in_natural_order(run.db.table("VXLAN_TUNNEL")):
         rows += _tunnel_rows(run, name, fields)
     run.say(table(_TUNNEL, rows))
 
 
 def _tunnel_rows(run: Run, name: str, fields: Mapping[str, str]) -> list[list[str]]:
-    """Return the rows of a tunnel's end: one a map, its own fields in the first."""
+    """Return the rows of a tunnel's end: one for each map, with the fields of the tunnel in the first."""
     cells_of_tunnel = [name, fields.get("src_ip", ""), fields.get("dst_ip", "")]
     maps = {key: row for key, row in run.db.table("VXLAN_TUNNEL_MAP").items() if key.startswith(f"{name}|")}
     if not maps:
         return [cells_of_tunnel]
     rows = []
-    for key, row in _natural(maps):
+    for key, row in _in_natural_order(maps):
         rows.append([*cells_of_tunnel, key.partition("|")[2], f"{row.get('vni')} -> {row.get('vlan')}"])
         cells_of_tunnel = [" ", " ", " "]
     return rows
@@ -63,7 +65,7 @@ def _tunnel_rows(run: Run, name: str, fields: Mapping[str, str]) -> list[list[st
 def interface(run: Run) -> None:
     run.say("VTEP Information:\n")
     address = _ANY_ADDRESS
-    for end, row in _natural(run.db.table("VXLAN_TUNNEL")):
+    for end, row in _in_natural_order(run.db.table("VXLAN_TUNNEL")):
         address = row.get("src_ip", address)
         source = ""
         # SONiC looks at the last address that it saw, so an end without one after another raises a KeyError.
@@ -72,7 +74,7 @@ def interface(run: Run) -> None:
         run.say(f"\tVTEP Name : {end}{source}")
     if address == _ANY_ADDRESS:
         return
-    for nvo, row in _natural(run.db.table("VXLAN_EVPN_NVO")):
+    for nvo, row in _in_natural_order(run.db.table("VXLAN_EVPN_NVO")):
         run.say(f"\tNVO Name  : {nvo},  VTEP : {_field(row, 'source_vtep')}")
     source = "Not Configured"
     for key in sorted(run.db.table("LOOPBACK_INTERFACE"), key=natural_key):
@@ -89,7 +91,7 @@ def _total(run: Run, number: int) -> None:
 
 @vxlan.leaf("vlanvnimap", "Show VLAN VNI Mapping Information", _count)
 def vlan_map(run: Run, count: str | None) -> None:
-    maps = _natural(run.db.table("VXLAN_TUNNEL_MAP"))
+    maps = _in_natural_order(run.db.table("VXLAN_TUNNEL_MAP"))
     if count is None:
         run.say(grid(["VLAN", "VNI"], [[_field(row, "vlan"), _field(row, "vni")] for _, row in maps]))
     _total(run, len(maps))
@@ -97,14 +99,15 @@ def vlan_map(run: Run, count: str | None) -> None:
 
 @vxlan.leaf("vrfvnimap", "Show VRF VNI Mapping Information")
 def vrf_map(run: Run) -> None:
-    rows = [[vrf, row["vni"]] for vrf, row in _natural(run.db.table("VRF")) if "vni" in row]
+    rows = [[vrf, row["vni"]] for vrf, row in _in_natural_order(run.db.table("VRF")) if "vni" in row]
     run.say(grid(["VRF", "VNI"], rows))
     _total(run, len(rows))
 
 
-def _learned(run: Run, database: int, pattern: str) -> list[tuple[str, Mapping[str, str]]]:
+def _matching_rows(run: Run, database: int, pattern: str) -> list[tuple[str, Mapping[str, str]]]:
+    """Return the keys and rows of a database whose keys match a pattern, in natural order."""
     rows = rows_of_database(run.device, database, pattern)
-    return _natural({key: row for key, row in rows.items() if fnmatchcase(key, pattern)})
+    return _in_natural_order({key: row for key, row in rows.items() if fnmatchcase(key, pattern)})
 
 
 @vxlan.leaf("remotevtep", "Show All Remote VTEP Information", _count)
@@ -112,7 +115,7 @@ def far_ends(run: Run, count: str | None) -> None:
     if count not in (None, "count"):
         run.say(f"Unacceptable argument {count}")
         return
-    tunnels = _learned(run, STATE, "VXLAN_TUNNEL_TABLE|*")
+    tunnels = _matching_rows(run, STATE, "VXLAN_TUNNEL_TABLE|*")
     if count is None:
         rows = []
         for _, row in tunnels:
@@ -123,6 +126,7 @@ def far_ends(run: Run, count: str | None) -> None:
 
 
 def _is_far_end(run: Run, text: str) -> bool:
+    """Tell whether a text is an address or ``all``; print the error if it is not."""
     if text == "all" or is_address(text):
         return True
     run.say(f"Remote VTEP IP {text} invalid format")
@@ -134,7 +138,7 @@ def far_vlans(run: Run, remote_vtep_ip: str, count: str | None) -> None:
     if not _is_far_end(run, remote_vtep_ip):
         return
     pattern = "*" if remote_vtep_ip == "all" else f"*{remote_vtep_ip}*"
-    vlans = _learned(run, APPL, f"VXLAN_REMOTE_VNI_TABLE:{pattern}")
+    vlans = _matching_rows(run, APPL, f"VXLAN_REMOTE_VNI_TABLE:{pattern}")
     if count is None:
         rows = [[*key.split(":")[-2:], _field(row, "vni")] for key, row in vlans]
         run.say(grid(["VLAN", "RemoteVTEP", "VNI"], rows))
@@ -145,7 +149,7 @@ def far_vlans(run: Run, remote_vtep_ip: str, count: str | None) -> None:
 def far_macs(run: Run, remote_vtep_ip: str, count: str | None) -> None:
     if not _is_far_end(run, remote_vtep_ip):
         return
-    entries = _learned(run, APPL, "VXLAN_FDB_TABLE:*")
+    entries = _matching_rows(run, APPL, "VXLAN_FDB_TABLE:*")
     if remote_vtep_ip != "all":
         entries = [(key, row) for key, row in entries if row.get("remote_vtep") == remote_vtep_ip]
     elif count is None:
