@@ -28,7 +28,7 @@ _DEPLOY_S = 900.0
 _DESTROY_S = 300.0
 _READ_S = 60.0
 _VERSION = re.compile(r"^\s*version:\s*v?([0-9]+\.[0-9]+\.[0-9]+)", re.MULTILINE)
-_COLOUR = re.compile(r"\x1b\[[0-9;]*m")
+_COLOR = re.compile(r"\x1b\[[0-9;]*m")
 _SHOWN_LINES = 6
 _RUNS_ALREADY = "a lab of this name runs already"
 _TIMES = 5
@@ -110,7 +110,7 @@ class Containerlab:
 
     def version(self) -> str:
         """Return the version. Raises ContainerlabError if Containerlab is not installed, or does not tell it."""
-        version = _VERSION.search(_COLOUR.sub("", self._run("version", timeout_s=_READ_S)))
+        version = _VERSION.search(_COLOR.sub("", self._run("version", timeout_s=_READ_S)))
         if version is None:
             raise ContainerlabError(f"{self.program} version does not say which version it is")
         return version[1]
@@ -204,7 +204,7 @@ def readable_fault(words: Sequence[str], said: str) -> str:
 
     It begins with an explanation if the fault is a known one, and ends with the last lines that were printed.
     """
-    printed = _COLOUR.sub("", said).strip()
+    printed = _COLOR.sub("", said).strip()
     last_lines = "\n".join(f"  {line}" for line in printed.splitlines()[-_SHOWN_LINES:])
     for pattern, meaning in _FAULTS:
         if re.search(pattern, printed, re.IGNORECASE):
