@@ -1,6 +1,7 @@
 """Verdicts of acceptances for the terminal, as Markdown and on the page of a fabric."""
 
 import re
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -12,7 +13,9 @@ from rich.console import Console
 
 from railweave import api
 from railweave.acceptance.judge.verdict import AcceptanceVerdict
+from railweave.api.design.intent import load_designed
 from railweave.report.acceptance import acceptance_markdown, acceptance_view
+from railweave.report.page.acceptance_section import acceptance_section
 
 
 @pytest.fixture(scope="module")
@@ -60,6 +63,21 @@ def test_the_page_shows_pairs_rounds_links_and_limits(folder: Path, tmp_path: Pa
     assert html.count('<text class="heading"') == 4, "a matrix for each rail"
     assert 'class="bad"' in html, "pairs of the slow NIC"
     assert "heat-4" in html
+
+
+def test_marks_are_in_the_order_of_the_finding(folder: Path, tmp_path: Path) -> None:
+    intent = tmp_path / "rails.yml"
+    intent.write_text(FABRICS["rail-only"])
+    fabric = load_designed(intent).fabric
+    judgement = api.acceptance.judgement(folder, "")
+    devices = tuple(sorted(fabric.ports_of, reverse=True))
+    cables = tuple(link.cable for link in judgement.verdict.plan.links)
+    finding = judgement.verdict.findings[0]._replace(devices=devices, nodes=devices[:3], cables=cables)
+    verdict = replace(judgement.verdict, findings=(finding,))
+    marks = acceptance_section(fabric, verdict, judgement.loads).marks
+    assert tuple(marks.devices) == devices
+    assert tuple(marks.cables) == tuple((link.upper.device, link.lower.device) for link in verdict.plan.links)
+    assert {len(of_device) for of_device in marks.devices.values()} == {1}
 
 
 @pytest.mark.slow

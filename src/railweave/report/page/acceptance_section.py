@@ -226,9 +226,12 @@ def _marks(fabric: Fabric, judged: AcceptanceVerdict) -> Marks:
         if finding.severity is Severity.ERROR:
             kind = MarkKind.FAILED
         mark = Mark(kind, f"{finding.code} {elements_text(finding)}")
-        for name in fabric.ports_of.keys() & {*finding.devices, *finding.nodes}:
-            devices[name] = (*devices.get(name, ()), mark)
-        for cable in ends_of_cable.keys() & {*finding.cables}:
-            ends = ends_of_cable[cable]
-            cables[ends] = (*cables.get(ends, ()), mark)
+        # In the order of the finding, as equal inputs have to give equal pages. A device may be named twice.
+        for name in dict.fromkeys((*finding.devices, *finding.nodes)):
+            if name in fabric.ports_of:
+                devices[name] = (*devices.get(name, ()), mark)
+        for cable in dict.fromkeys(finding.cables):
+            if cable in ends_of_cable:
+                ends = ends_of_cable[cable]
+                cables[ends] = (*cables.get(ends, ()), mark)
     return Marks(devices, cables)
