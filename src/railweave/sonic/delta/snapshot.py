@@ -169,8 +169,11 @@ def _left_out(delta: Delta, running: RunningConfig) -> Iterator[tuple[str, str]]
     after = applied(delta, running).config_db
     kept = without_orphans(after)
     for table, rows in running.config_db.items():
-        for key in rows.keys() & after.get(table, {}).keys() - kept.get(table, {}).keys():
-            if not is_made_by_sonic(table, key, rows[key]):
+        rows_after = after.get(table, {})
+        kept_rows = kept.get(table, {})
+        for key, fields in rows.items():
+            is_left_out = key in rows_after and key not in kept_rows
+            if is_left_out and not is_made_by_sonic(table, key, fields):
                 yield table, key
 
 
