@@ -86,13 +86,13 @@ def test_looking_alone_changes_nothing(spare: Any) -> None:
 
 def test_looking_alone_needs_the_readers_verbs_alone(spare: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     asked: set[str] = set()
-    line = Caller._line
+    line = Caller._command_line
 
     def noted(caller: Caller, words: list[str]) -> str:
         asked.add(words[0])
         return line(caller, words)
 
-    monkeypatch.setattr(Caller, "_line", noted)
+    monkeypatch.setattr(Caller, "_command_line", noted)
     spare.run("selftest", LEAF, "--spare", "--read-only")  # installs the program
     spare.in_process = True
     spare.run("selftest", LEAF, "--spare", "--read-only")

@@ -158,11 +158,11 @@ def _pod_numbers(fabric: Fabric) -> list[int]:
 
 def _leaves_of_pods(fabric: Fabric, pod: Sequence[int]) -> dict[int, list[int]]:
     """Return the leaves of each pod; ``pod`` is that of every switch."""
-    leaves: dict[int, list[int]] = {}
+    leaf_numbers: dict[int, list[int]] = {}
     for number, switch in enumerate(fabric.switches):
         if switch.tier.attaches_nodes:
-            leaves.setdefault(pod[number], []).append(number)
-    return leaves
+            leaf_numbers.setdefault(pod[number], []).append(number)
+    return leaf_numbers
 
 
 def _links_to_pods(
