@@ -254,9 +254,10 @@ class SwitchProgram:
 
     @decodes("its answer")
     def recover(self, *, accept_running: bool = False) -> RecoveredState:
-        """Repair a damaged state and revert an interrupted transaction, or keep the running configuration.
+        """Repair a damaged state and revert an interrupted transaction; return the state before, and what was restored.
 
-        Raises LockError if another transaction holds the lock.
+        With ``accept_running`` the running configuration stays, and nothing is reverted. Raises LockError if another
+        transaction holds the lock.
         """
         name = new_id()
         words = ["recover", "--id", name]
@@ -264,6 +265,7 @@ class SwitchProgram:
             words.append("--accept-running")
         status_answer = self.caller.ask(["status", "--expect", packed_sha256()])
         if status_answer is None:
+            # The switch has no program, so nothing was ever changed there.
             return RecoveredState(_NO_STATUS, "healthy")
         if status_answer["outcome"] == "other program":
             # The version on the switch repairs it, since only that version can read its own state.

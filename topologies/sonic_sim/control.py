@@ -122,7 +122,7 @@ def _endpoints(values: Mapping[str, Mapping[str, Any]]) -> dict[str, Endpoint]:
 
 
 def down(state_dir: Path, *, keep_state: bool = False) -> bool:
-    """Stop the fabric and remove its state, or only stop it with ``keep_state``; return whether there was one."""
+    """Stop the fabric, and remove its state unless ``keep_state``; return whether it ran or had a state."""
     folder = state_dir.resolve()
     if not folder.exists():
         return False
@@ -140,6 +140,7 @@ def down(state_dir: Path, *, keep_state: bool = False) -> bool:
         if not keep_state:
             remove_state(folder)
     if not keep_state:
+        # The lock was held until here. The folder stays if it has files of others.
         (folder / "up.lock").unlink(missing_ok=True)
         with contextlib.suppress(OSError):
             folder.rmdir()

@@ -152,11 +152,13 @@ def managed(project: Project, target: str) -> bool:
 
 
 def _refuse_shared(nodes: LiveNodes, target: str, single_step: bool) -> None:
-    """Raise RefusedError (RW808) where nodes would change values that others rely on.
+    """Raise RefusedError (RW808) if the plan of nodes changes values that all nodes and switches have in common.
 
-    The rollback of a change that was interrupted is allowed: the other nodes still have the old values.
+    ``single_step`` is the consent to it. The rollback of a change that was interrupted is allowed, because the other
+    nodes still have the old values.
     """
-    if single_step or load_target(find_target(target)).nodes_follow:
+    nodes_follow = load_target(find_target(target)).nodes_follow
+    if single_step or nodes_follow:
         return
     run = nodes.plan()
     changed = changed_values(run, Places(nodes.designed.fabric.part).document)
@@ -167,9 +169,9 @@ def _refuse_shared(nodes: LiveNodes, target: str, single_step: bool) -> None:
     if not changed:
         return
     names = tuple(changed)
-    settings_of_first = ", ".join(changed[names[0]])
+    values_of_first = ", ".join(changed[names[0]])
     message = (
-        f"{settings_of_first} would change on {first_few(names, 1)}, and packets of nodes that have not"
+        f"{values_of_first} would change on {first_few(names, 1)}, and packets of nodes that have not"
         " changed yet would be lost"
     )
     fix = _shared_values_fix(is_rollback=nodes.is_rollback)

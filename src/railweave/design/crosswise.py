@@ -60,8 +60,8 @@ def _crosswise_uplinks(layout: Layout) -> Iterator[tuple[int, int]]:
 
 
 def _is_crosswise(links: Iterable[_LinkCages]) -> bool:
-    """Tell whether the lower cage of any link leads to several upper cages while its upper one leads to several lower
-    ones."""
+    """Tell whether links share cages crosswise: a lower cage leads to several upper cages, and one of these leads to
+    several lower cages."""
     links = tuple(links)
     uppers_of: defaultdict[Hashable, set[Hashable]] = defaultdict(set)
     lowers_of: defaultdict[Hashable, set[Hashable]] = defaultdict(set)
@@ -102,11 +102,12 @@ def _full_tier(tier: TierLayout, room: int) -> TierLayout:
 def _crosses_above(layout: Layout, leaf: LeafClass) -> bool:
     """Tell whether uplinks of a leaf class share cages crosswise.
 
-    All leaves that a spine has ports for count as leaves of that class.
+    The leaves are those of the class's block, or, without a block, all that a spine has ports for.
     """
     lowest = layout.lowest
     spines = layout.spines
-    if lowest.fixed_pair or leaf.block is not None:
+    can_have_more_spines = lowest.fixed_pair or leaf.block is not None
+    if can_have_more_spines:
         spines = _full_tier(spines, layout.spine_room)
     wires = wire_class(leaf, lowest, spines)
     if leaf.block is None:

@@ -145,10 +145,11 @@ def _candidates(
 
 
 def _designed(intent: Intent, changes: list[str], lines: list[str], catalog: Catalog) -> Iterator[KeptFabric]:
-    """Yield the fabric of an intent, then the one with ``split: panel``, since stated stripes limit the default split.
+    """Yield the fabric of an intent, and that of the same intent with ``split: panel``.
 
-    If one cannot be designed with the stated number of leaves, its fabric has the number that the nodes need, and a
-    line states it. Intents that still have errors are left out.
+    A stated stripe limits how many ports the default split gives to nodes, which ``split: panel`` does not. An intent
+    that cannot be designed with its number of leaves gets the number that the nodes need, and a line that states it.
+    An intent that cannot be designed then either is left out.
     """
     panel_split = replace(intent, topology=intent.topology.with_values(split=SplitRule.PANEL))
     panel_lines = [*lines, "state split: panel under topology"]

@@ -283,17 +283,17 @@ def _uplinks_exceed_addresses(intent: Intent, leaf: LeafClass, uplinks: int, low
 
 
 def place_leaf_ports(intent: Intent, leaves: Leaves, spines: int | None) -> TierPorts | Diagnostic:
-    """Return the places of the ports of a leaf of the first class, or why they do not fit.
+    """Return where a leaf of the first class has its ports, or the error that they do not fit.
 
-    ``spines`` is the number of spines in the reserve, None if it states none. With stated ``links_per_pair`` the leaf
-    keeps uplinks for them.
+    ``spines`` is the number of spines that the reserve states, None if it states none. If the intent states
+    ``links_per_pair`` too, the leaf keeps ports for the uplinks to all of these spines.
     """
     first = leaves.classes[0]
-    pair = intent.topology.links_per_pair
+    links_per_pair = intent.topology.links_per_pair
     hardware = first.hardware
     reserved_uplinks = None
-    if spines is not None and pair is not None:
-        reserved_uplinks = pair * spines
+    if spines is not None and links_per_pair is not None:
+        reserved_uplinks = links_per_pair * spines
     uplink_multiple = whole_cages(intent.topology.wiring, hardware.up, leaves.uplinks or first.pair)
     ports = place_ports(hardware.cages, hardware.down, hardware.up, first.down, reserved_uplinks, uplink_multiple)
     if ports is None:

@@ -341,25 +341,29 @@ class Congestion:
         return station
 
     def _group(self, point: Waypoint) -> Group | None:
-        """Return the priority group in which flows arrived at a waypoint, the same for all flows.
+        """Return the priority group in which flows arrived at a waypoint, None at the NIC that sends them.
 
-        None at the NIC that sends them.
+        All flows of a group share one object.
         """
-        if point.arrived_at is None:
+        port = point.arrived_at
+        if port is None:
             return None
-        key = point.arrived_at, point.group
-        group = self.groups.get(key)
-        if group is None:
-            rows = self.plumbing.group_rows(point)
-            neighbor = self.plumbing.net.cables.get(point.arrived_at)
-            sends = rows.headroom > 0 and self.plumbing.has_pfc(point.arrived_at, point.group, self.nics)
-            gbps = 1.0
-            pauses = None
-            if neighbor is not None:
-                gbps = self.plumbing.gbps(Hop(neighbor, point.arrived_at))
-                if sends and self.plumbing.has_pfc(neighbor, point.group, self.nics):
-                    pauses = self._pauses_of(neighbor, point.group)
-            pool = self._pool(point.arrived_at.node, "in", rows.limit.pool.name)
-            group = Group(rows, gbps, pool, sends, pauses)
-            self.groups[key] = group
-        return group
+        key = (port, point.group)
+        if key not in self.groups:
+            self.groups[key] = self._new_group(point, port)
+        return self.groups[key]
+
+    def _new_group(self, point: Waypoint, port: End) -> Group:
+        """Return an empty priority group of the port by which flows arrive at a waypoint."""
+        rows = self.plumbing.group_rows(point)
+        neighbor = self.plumbing.net.cables.get(port)
+        sends_pauses = rows.headroom > 0 and self.plumbing.has_pfc(port, point.group, self.nics)
+        # Without a cable nothing arrives, at whatever rate.
+        gbps = 1.0
+        pauses = None
+        if neighbor is not None:
+            gbps = self.plumbing.gbps(Hop(neighbor, port))
+            if sends_pauses and self.plumbing.has_pfc(neighbor, point.group, self.nics):
+                pauses = self._pauses_of(neighbor, point.group)
+        pool = self._pool(port.node, "in", rows.limit.pool.name)
+        return Group(rows, gbps, pool, sends_pauses, pauses)

@@ -30,7 +30,11 @@ class BlockResults:
     cut_short: dict[str, str] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        """Read the answers."""
+        """Sort what the nodes answered by what it means.
+
+        Of several reasons for a missing result the last one counts: no answer, an idle node, a reboot, a problem of the
+        file system.
+        """
         for node, answer in self.answers.items():
             stored = stored_block(answer, self.block)
             self.stored[node] = stored

@@ -173,18 +173,21 @@ def _is_behind(latest: int | None, phase: Phase) -> bool:
 
 
 def check_statement(phase: Phase, phases: Sequence[Phase], base: str, *, managed: bool) -> Diagnostic:
-    """Return the error for a ``phase`` that drops values which jobs may still send, as long as nobody denies it."""
-    phases_before = node_phases(phases, phase.number - 1) or (phase,)
-    numbers = f"phase {phases_before[0].number}"
-    if len(phases_before) > 1:
-        numbers = f"phases {phases_before[0].number} to {phases_before[-1].number}"
+    """Return the error that nobody has stated that jobs have stopped sending the values that ``phase`` drops.
+
+    If the nodes are not ``managed``, it also asks whether they have done the phases of nodes before.
+    """
+    node_phases_before = node_phases(phases, phase.number - 1) or (phase,)
+    numbers = f"phase {node_phases_before[0].number}"
+    if len(node_phases_before) > 1:
+        numbers = f"phases {node_phases_before[0].number} to {node_phases_before[-1].number}"
     # railweave sees the files of nodes that it manages; nobody can see the settings inside a running job.
-    nodes_done = ""
+    nodes_clause = ""
     if not managed:
-        nodes_done = f"whether all {len(phase.nodes.hosts)} GPU nodes have done {numbers}, and "
+        nodes_clause = f"whether all {len(phase.nodes.hosts)} GPU nodes have done {numbers}, and "
     return error(
         "RW518",
-        f"phase {phase.number} cannot begin: nobody has stated {nodes_done}that no job still sends the old"
+        f"phase {phase.number} cannot begin: nobody has stated {nodes_clause}that no job still sends the old"
         f" {' and '.join(phase.values)}: a running job keeps what it was started with",
         fix=f"when this is so: `{command_line('deploy', '--from', base, '--phase', phase.number, '--nodes-done')}`",
     )

@@ -96,7 +96,11 @@ class Starter:
         self._timer = loop.call_later(self._grace_s, self._begin_waiting)
 
     def _begin_waiting(self) -> None:
-        """Let all waiting transfers begin, unless a server may get a client soon."""
+        """Let all waiting transfers begin together.
+
+        While a server has no client, nothing begins before no tool has started or ended for ``_quiet_s`` seconds: its
+        client may still come.
+        """
         if not self._waiting:
             return
         loop = asyncio.get_running_loop()
@@ -105,9 +109,9 @@ class Starter:
         if lacks_client and quiet_s < self._quiet_s:
             self._timer = loop.call_later(self._quiet_s - quiet_s, self._begin_waiting)
             return
-        beginning = self._waiting
+        all_waiting = self._waiting
         self._waiting = []
-        self.model.begin([waiting.transfer for waiting in beginning])
-        for waiting in beginning:
+        self.model.begin([waiting.transfer for waiting in all_waiting])
+        for waiting in all_waiting:
             if not waiting.begun.done():
                 waiting.begun.set_result(None)
