@@ -46,7 +46,7 @@ PARALLEL := -n auto --maxprocesses 8 --dist worksteal
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help setup lock sbom docs pages wheels image fabric deploy diff verify pictures test slow trials check lint types coverage e2e e2e-nightly faults fuzz chaos fuzz-chaos frozen properties rollouts soak yang bench scale lab-up lab-down \
+.PHONY: help setup lock sbom docs pages wheels image fabric deploy diff verify pictures test slow trials check lint types coverage e2e e2e-nightly e2e-weekly faults fuzz chaos fuzz-chaos frozen properties rollouts soak yang bench scale lab-up lab-down \
         sim-down clean
 
 help: ## list the targets
@@ -202,7 +202,12 @@ e2e: setup $(if $(YANG_MODELS),yang) ## whole scenarios on the simulated fabric 
 	@$(GUARDED) $(BIN)/python tests/support/side_by_side.py $(THEN)
 
 e2e-nightly: setup $(if $(YANG_MODELS),yang) ## the scenarios that `make e2e` leaves out, as others cover their paths
-	@RAILWEAVE_FAULT_FABRICS=all $(GUARDED) $(BIN)/python tests/support/side_by_side.py --nightly $(THEN)
+	@$(GUARDED) $(BIN)/python tests/support/side_by_side.py --nightly $(THEN)
+
+# One after the other, because these measure bandwidth, or hold devices to the time that they have on an idle machine.
+e2e-weekly: setup ## the longest scenarios: faults on every shape of fabrics, killed acceptance runs, real bandwidth in the lab
+	@RAILWEAVE_FAULT_FABRICS=all $(PYTEST) -m 'e2e and weekly' tests/e2e --ignore=tests/e2e/lab
+	@$(PYTEST) -m 'e2e and weekly' tests/e2e/lab
 
 # Both on fixed seeds, side by side.
 SECONDS_EACH ?= 70

@@ -1,6 +1,6 @@
 """Faults that no configuration shows are named through the whole chain: SSH, Ansible, tools, counters, judge.
 
-``RAILWEAVE_FAULT_FABRICS=all`` tries all six shapes of fabrics, each with two of the kinds in its turn;
+``RAILWEAVE_FAULT_FABRICS=all``, as in `make e2e-weekly`, tries all six shapes of fabrics, each with two of the kinds;
 ``RAILWEAVE_FAULT_KINDS=lossy,ber`` chooses kinds, and ``RAILWEAVE_FAULT_SEED`` other places. The same faults without
 sessions: `test_acceptance_flows`.
 """
@@ -93,7 +93,7 @@ def test_faults_of_three_kinds_are_named(new_project: Callable[[str], Any]) -> N
     assert broken(Accepted(new_project("lab-4.yml"), kinds), kinds) == {}
 
 
-@pytest.mark.nightly
+@pytest.mark.weekly
 @pytest.mark.parametrize("fabric", shapes())
 def test_faults_are_named_on_shapes_of_fabrics(new_project: Callable[[str], Any], fabric: str) -> None:
     project = new_project("lab-4.yml")

@@ -16,7 +16,7 @@ from acceptance_rig import planned_acceptance
 CANNOT = os.geteuid() != 0 or shutil.which("ip") is None
 pytestmark = [
     pytest.mark.e2e,
-    pytest.mark.nightly,
+    pytest.mark.weekly,
     pytest.mark.skipif(CANNOT, reason="simulated nodes need root and ip"),
 ]
 

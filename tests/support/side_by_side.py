@@ -14,7 +14,7 @@ import tempfile
 from typing import BinaryIO
 
 ACCEPTANCE_FILES = ("tests/e2e/test_e2e_acceptance_faults.py", "tests/e2e/test_e2e_acceptance_run.py")
-NIGHTLY_ACCEPTANCE_FILES = ("tests/e2e/test_e2e_acceptance_bad_input.py", "tests/e2e/test_e2e_acceptance_kills.py")
+NIGHTLY_ACCEPTANCE_FILES = ("tests/e2e/test_e2e_acceptance_bad_input.py",)
 # The seeded rollouts are a run of their own (`make rollouts`): they keep every processor busy for minutes.
 _ELSEWHERE = ("tests/e2e/lab", "tests/e2e/test_e2e_rollouts.py", *ACCEPTANCE_FILES, *NIGHTLY_ACCEPTANCE_FILES)
 # In the order of tests/e2e/conftest.py, which knows what one process has to run.
@@ -40,9 +40,9 @@ def simulator_part(*, nightly: bool) -> list[str]:
 
 
 def _pytest(*, nightly: bool) -> list[str]:
-    marked = "e2e and not nightly"
+    marked = "e2e and not nightly and not weekly"
     if nightly:
-        marked = "e2e and nightly"
+        marked = "e2e and nightly and not weekly"
     return [sys.executable, "-m", "pytest", "-q", "--tb=short", "-m", marked]
 
 

@@ -1,7 +1,8 @@
 """Real losses, marks and rates on one cable of a lab: an acceptance by iperf3 names it, and passes without them.
 
 The cables of a lab are as fast as the machine. Every end gets a 1,000th of what the intent says by `tc`, and the limits
-of the intent are as much lower. Faults are put in from outside the nodes, into their network namespaces.
+of the intent are as much lower. Faults are put in from outside the nodes, into their network namespaces. Nothing else
+may run on the machine, whose processors carry the packets.
 """
 
 import json
@@ -13,7 +14,7 @@ from typing import Any
 
 import pytest
 
-pytestmark = [pytest.mark.e2e, pytest.mark.nightly]
+pytestmark = [pytest.mark.e2e, pytest.mark.weekly]
 
 NODES = ("gpu1", "gpu2", "gpu3", "gpu4")
 # A 1,000th of 100 Gb/s, and a fifth of that.

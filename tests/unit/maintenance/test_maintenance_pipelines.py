@@ -15,6 +15,7 @@ WORKFLOWS = sorted(
 )
 OWN = ROOT / ".github/workflows/check.yml"
 NIGHTLY = OWN.with_name("nightly.yml")
+WEEKLY = OWN.with_name("weekly.yml")
 
 pytest_ids = [str(path.relative_to(ROOT)) for path in WORKFLOWS]
 
@@ -59,7 +60,7 @@ def test_an_action_has_the_same_commit_everywhere() -> None:
     assert not {name: found for name, found in commits.items() if len(found) > 1}
 
 
-@pytest.mark.parametrize(("path", "minutes"), [(OWN, 60), (NIGHTLY, 120)])
+@pytest.mark.parametrize(("path", "minutes"), [(OWN, 60), (NIGHTLY, 120), (WEEKLY, 350)])
 def test_the_own_workflows_may_only_read_and_end(path: Path, minutes: int) -> None:
     workflow = read(path)
     assert workflow["permissions"] == {"contents": "read"}
@@ -76,19 +77,23 @@ def test_both_pipelines_run_what_everybody_runs() -> None:
 
 
 def test_what_takes_too_long_for_every_change_runs_by_schedule_in_both_pipelines() -> None:
-    (steps,) = (job["steps"] for job in read(NIGHTLY)["jobs"].values())
-    assert "bash .ci/nightly" in steps[-1]["run"]
     gitlab = read(ROOT / ".gitlab-ci.yml")
-    assert gitlab["nightly"]["script"] == ["bash .ci/nightly"]
-    assert [gitlab[job]["rules"][0]["if"][len("$CI_PIPELINE_SOURCE ") :] for job in ("check", "nightly")] == [
-        '!= "schedule"',
-        '== "schedule"',
-    ]
+    for name, path in (("nightly", NIGHTLY), ("weekly", WEEKLY)):
+        (steps,) = (job["steps"] for job in read(path)["jobs"].values())
+        assert f"bash .ci/{name}" in steps[-1]["run"]
+        assert gitlab[name]["script"] == [f"bash .ci/{name}"]
+    rules = {job: gitlab[job]["rules"][0]["if"] for job in ("check", "nightly", "weekly")}
+    assert rules == {
+        "check": '$CI_PIPELINE_SOURCE != "schedule"',
+        "nightly": '$CI_PIPELINE_SOURCE == "schedule" && $WEEKLY == null',
+        "weekly": '$CI_PIPELINE_SOURCE == "schedule" && $WEEKLY',
+    }
 
 
-def test_both_workflows_leave_out_the_same_tests_and_all_of_them_are_there() -> None:
+def test_all_workflows_leave_out_the_same_tests_and_all_of_them_are_there() -> None:
     left_out = read(OWN)["env"]["PYTEST_ADDOPTS"].split()
     assert read(NIGHTLY)["env"]["PYTEST_ADDOPTS"].split() == left_out
+    assert read(WEEKLY)["env"]["PYTEST_ADDOPTS"].split() == left_out
     names = [one.split("=", 1) for one in left_out]
     assert {option for option, _ in names} == {"--ignore", "--deselect"}
     for _, name in names:
@@ -100,7 +105,7 @@ def test_both_workflows_leave_out_the_same_tests_and_all_of_them_are_there() -> 
 
 def test_every_target_of_the_pipelines_is_one_of_the_makefile() -> None:
     targets = re.findall(r"^([\w-]+):", (ROOT / "Makefile").read_text(encoding="utf-8"), re.MULTILINE)
-    for script in (ROOT / ".ci/run", ROOT / ".ci/nightly"):
+    for script in (ROOT / ".ci/run", ROOT / ".ci/nightly", ROOT / ".ci/weekly"):
         text = script.read_text(encoding="utf-8")
         then = " ".join(re.findall(r'THEN="([^"]*)"', text)).split()
         asked = [*re.findall(r"\bmake ([\w-]+)", text), *then]
