@@ -128,6 +128,7 @@ def loaded_links(
             yield link.lower, link.lower_port
 
 
+@pytest.mark.slow
 @given(designs(), st.integers(0, 3))
 @few
 def test_hashed_flows_load_what_the_plan_says(designed: Designed, seed: int) -> None:
