@@ -20,7 +20,7 @@ from railweave_hosts.node_pattern import checked_pattern, fill_pattern
 
 
 def _path(value: Any) -> Any:
-    """Return the path in a text, with ``~`` filled in; raises ValueError for a text that is no name of a file."""
+    """Return the path in a text, with ``~`` filled in; raises ValueError for a text that cannot be a path."""
     if value == "":
         raise ValueError("the name of a file, or leave it out")
     if isinstance(value, str):
