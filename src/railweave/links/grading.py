@@ -55,8 +55,8 @@ class GradedCable:
     grade: Grade
     reasons: tuple[Reason, ...]
     cost: Cost
-    # The worst bit error rate before correction of its ends; None if none is measured.
-    bit_error_rate: float | None
+    # The bit error rate before correction by end (``DEVICE:PORT``), where it is measured.
+    rates: Mapping[str, float]
     uncorrectable: int
     # Serial numbers of its modules, those that report one.
     serials: tuple[str, ...]
@@ -64,6 +64,11 @@ class GradedCable:
     suspect: str = ""
     # Why ends of it were not measured, a sentence each.
     unmeasured: tuple[str, ...] = ()
+
+    @property
+    def bit_error_rate(self) -> float | None:
+        """Return the worst bit error rate of its ends before correction; None if none is measured."""
+        return max(self.rates.values(), default=None)
 
     def line(self, day: str) -> HistoryLine:
         """Return the line of the history for ``day``."""
@@ -178,7 +183,7 @@ class LinkGrader:
         ordered = sorted(dict.fromkeys(reasons), key=lambda reason: reason.grade, reverse=True)
         grade = grade_of(ordered)
         ends = [port.end for port in ports]
-        rates = [end.errors.bit_error_rate for end in ends if end.errors.bit_error_rate is not None]
+        rates = {end.name: end.errors.bit_error_rate for end in ends if end.errors.bit_error_rate is not None}
         first_link = links[0]
         return GradedCable(
             cable=name,
@@ -187,7 +192,7 @@ class LinkGrader:
             grade=grade,
             reasons=tuple(ordered),
             cost=cost,
-            bit_error_rate=max(rates, default=None),
+            rates=rates,
             uncorrectable=sum(end.errors.uncorrectable for end in ends),
             serials=tuple(dict.fromkeys(port.serial for port in ports if port.serial)),
             suspect=suspect_of(grade, [port.suspect for port in ports]),

@@ -160,7 +160,7 @@ def _transitions(reading: SoakReading, device: str, port: str) -> int | None:
 
 
 def worst_reading(readings: Sequence[GradedCable]) -> GradedCable:
-    """Return the worst of the readings of a cable. If its error rate varied by a decade, its grade is C at least."""
+    """Return the worst of the readings of a cable. If the error rate of an end varied by a decade, it is C at least."""
     worst = max(readings, key=lambda cable: (cable.grade, cable.bit_error_rate or 0))
     reasons = dict.fromkeys(worst.reasons)
     reasons.update(dict.fromkeys(_variation_reasons(readings)))
@@ -169,7 +169,14 @@ def worst_reading(readings: Sequence[GradedCable]) -> GradedCable:
 
 
 def _variation_reasons(readings: Sequence[GradedCable]) -> Iterator[Reason]:
-    """Yield a reason if the error rate varied by more than a decade, apart from rates too small to measure."""
-    rates = [cable.bit_error_rate for cable in readings if cable.bit_error_rate is not None]
-    if rates and max(rates) > _SETTLED * max(min(rates), _MEASURABLE):
-        yield Reason(Grade.C, f"its bit error rate varied from {min(rates):.1e} to {max(rates):.1e}")
+    """Yield a reason for each end whose error rate varied by more than a decade, apart from rates too small to measure.
+
+    The worse rate of both ends would hide an end that gets better while the other one gets worse.
+    """
+    rates_of: dict[str, list[float]] = {}
+    for cable in readings:
+        for end, rate in cable.rates.items():
+            rates_of.setdefault(end, []).append(rate)
+    for end, rates in rates_of.items():
+        if max(rates) > _SETTLED * max(min(rates), _MEASURABLE):
+            yield Reason(Grade.C, f"{end} has a bit error rate that varied from {min(rates):.1e} to {max(rates):.1e}")
