@@ -102,9 +102,9 @@ def bad_frames(trial: HealthTrial, factor: float) -> None:
 
 
 def lost_codewords(trial: HealthTrial, factor: float) -> None:
-    # 100 Gb/s over 30 s are 5.5e8 codewords, of which the standard lets 0.034 be lost: more than four at one of 16
+    # 100 Gb/s over 30 s are 5.5e8 codewords, of which the standard lets 0.034 be lost: four or more at one of 16
     # ports by chance are less probable than 1e-6.
-    trial.grow(UPLINKS[1], f"{PORT}IF_IN_FEC_NOT_CORRECTABLE_FRAMES", int(4.6 * factor))
+    trial.grow(UPLINKS[1], f"{PORT}IF_IN_FEC_NOT_CORRECTABLE_FRAMES", int(3.7 * factor))
 
 
 def flap(trial: HealthTrial, factor: float) -> None:

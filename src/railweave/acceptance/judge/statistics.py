@@ -34,11 +34,17 @@ class HealthySpread:
 def most_by_chance(mean: float, comparisons: int) -> int:
     """Return the largest count that chance explains among ``comparisons`` Poisson numbers of this ``mean``."""
     odds = FALSE_FINDING_ODDS / max(comparisons, 1)
-    count = 0
-    # The remaining probability, from the top down to where it exceeds the odds, is below 2 x its first term.
-    while count < mean or 2 * _poisson(mean, count + 1) > odds:
+    count = int(mean)
+    while _odds_of_at_least(mean, count + 1) > odds:
         count += 1
     return count
+
+
+def _odds_of_at_least(mean: float, count: int) -> float:
+    """Return the upper bound of the odds that a Poisson number is ``count``, which is above the mean, or more."""
+    # Each term is at most this share of the one before.
+    share = mean / (count + 1)
+    return _poisson(mean, count) / (1 - share)
 
 
 def _poisson(mean: float, count: int) -> float:
