@@ -14,6 +14,9 @@ PAM4_LANE_GBPS = 50
 LOSS_LIMIT = 1e-12
 """The largest share of lost codewords that IEEE 802.3 links allow. It gives the published limits of error rates:
 2.4e-4 with RS(544,514), 2.3e-5 with RS(528,514), and 1e-12 without FEC."""
+FRAME_LOSS_RATIO = 6.2e-11
+"""The largest share of 64-byte frames that 400GBASE-R may lose (IEEE 802.3, clause 116.4); a counter that grew by
+more than chance explains at this share of codewords is a finding."""
 
 _BISECTIONS = 60
 # Bins with fewer codewords than this vary too much to extrapolate (10 % at 100).

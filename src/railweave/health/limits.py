@@ -6,11 +6,6 @@ from railweave.telemetry.rules import congestion
 ERRORS_PER_S = UNCHANGED_PER_S
 """Frames with errors and drops a second up to which a port is well, as in rollouts and `verify`."""
 
-FRAME_LOSS_RATIO = 6.2e-11
-"""The share of codewords that a link may fail to correct (IEEE 802.3, 400GBASE-R, clause 116.4)."""
-CODEWORD_BITS = 5440
-"""Of RS(544,514) with symbols of 10 bits."""
-
 LOADED_SHARE = 0.1
 """Load is compared above a tenth of the line rate: a few flows never spread evenly."""
 LEAST_JAIN = congestion.IMBALANCE.limit.factor

@@ -17,9 +17,8 @@ from railweave.acceptance.judge.statistics import most_by_chance
 from railweave.acceptance.judge.tally import RoundTally
 from railweave.acceptance.model import CoveredLink, PortEnd
 from railweave.diagnostics import Severity
+from railweave.fabric.fec import FRAME_LOSS_RATIO, RS544
 
-_FRAME_LOSS_RATIO = 6.2e-11
-_CODEWORD_BITS = 5440
 _FEC_LIMIT = 2.4e-4
 _DRAIN_BER = _FEC_LIMIT / 10
 _WARN_BER = _FEC_LIMIT / 100
@@ -59,7 +58,7 @@ def error_symptoms(case: Case) -> Iterator[Symptom]:
         usual_uncorrected = median(port.uncorrected for port in peers)
         outlier_rate = max(_WARN_BER, _OUTLIER * median(port.bit_error_rate for port in peers))
         for port in peers:
-            allowed = max(usual_uncorrected, port.bits / _CODEWORD_BITS * _FRAME_LOSS_RATIO)
+            allowed = max(usual_uncorrected, port.bits / RS544.codeword_bits * FRAME_LOSS_RATIO)
             # The first comparison saves time: the tail of the distribution takes long to compute.
             if port.uncorrected > allowed and port.uncorrected > most_by_chance(allowed, len(ports)):
                 yield _uncorrected_symptom(case, port)

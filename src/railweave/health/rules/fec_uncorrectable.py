@@ -6,9 +6,9 @@ from functools import cache
 from railweave.acceptance.counter_names import CounterMeaning
 from railweave.acceptance.judge.statistics import most_by_chance
 from railweave.diagnostics import Severity
+from railweave.fabric.fec import FRAME_LOSS_RATIO, RS544
 from railweave.health.case import HealthCase
 from railweave.health.codes import FEC_UNCORRECTABLE
-from railweave.health.limits import CODEWORD_BITS, FRAME_LOSS_RATIO
 from railweave.health.model import HealthFinding, HealthRule, port_finding
 from railweave.health.needs import FEC_CODEWORDS
 from railweave.health.rules.link_errors import cable_fix
@@ -27,7 +27,7 @@ def _judge(case: HealthCase) -> Iterator[HealthFinding]:
 @cache
 def _most_allowed(speed_gbps: int, seconds: float, ports: int) -> int:
     """Return the most codewords that any of ``ports`` ports may lose by chance at the ratio of the standard."""
-    codewords = speed_gbps * 1e9 * seconds / CODEWORD_BITS
+    codewords = speed_gbps * 1e9 * seconds / RS544.codeword_bits
     return most_by_chance(codewords * FRAME_LOSS_RATIO, ports)
 
 
