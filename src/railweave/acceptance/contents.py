@@ -4,6 +4,7 @@ import errno
 import os
 
 _LARGEST_BYTES = 2**30
+_CHUNK_BYTES = 2**20
 
 
 def content_of(path: str, most_bytes: int = _LARGEST_BYTES) -> bytes:
@@ -15,10 +16,10 @@ def content_of(path: str, most_bytes: int = _LARGEST_BYTES) -> bytes:
             raise OSError(errno.EFBIG, "the file is too large for a result")
         # One byte more than the file has: if it does not come, this was the whole file, in a single read.
         content = os.read(descriptor, size + 1)
-        if len(content) <= size:
+        if len(content) == size:
             return content
-        # The file has grown since, or states no size.
-        while rest := os.read(descriptor, len(content)):
+        # The file has changed since or states no size, or its file system answered with a part.
+        while rest := os.read(descriptor, max(len(content), _CHUNK_BYTES)):
             content += rest
             if len(content) > most_bytes:
                 raise OSError(errno.EFBIG, "the file is too large for a result")

@@ -272,3 +272,10 @@ def test_a_file_that_states_no_size_is_read_up_to_the_limit() -> None:
     with pytest.raises(OSError, match="the file is too large for a result"):
         content_of("/dev/zero", most_bytes=1000)
     assert content_of("/proc/self/stat").startswith(f"{os.getpid()} ".encode())
+
+
+def test_a_file_system_that_answers_with_parts_is_read_whole(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "result").write_bytes(b"0123456789")
+    read_whole = os.read
+    monkeypatch.setattr(os, "read", lambda descriptor, size: read_whole(descriptor, min(size, 3)))
+    assert content_of(str(tmp_path / "result")) == b"0123456789"
