@@ -85,6 +85,8 @@ def _numbered(prefix: str, ranges: str) -> Iterator[str]:
             last = first
         if not first.isdigit() or not last.isdigit():
             raise ValueError(f"{part!r} is not a range of numbers")
+        if int(last) < int(first):
+            raise ValueError(f"{part!r} is a range whose end is below its start")
         if int(last) - int(first) > _MOST_NAMES:
             raise ValueError(f"{part!r} has more than {_MOST_NAMES:,} names")
         # All numbers have the width of the first, as in gpu[008-012].

@@ -1,5 +1,6 @@
 """The groups that schedulers see: roots of separate networks, and what is out of service."""
 
+import pytest
 from exported import TWO_CLUSTERS, cluster, documents, slurm_switches, source_of, text_of
 
 from railweave.export.hostlist import expanded, hostlist, hostlist_parts
@@ -73,3 +74,8 @@ def test_a_host_list_is_compact_and_reads_back() -> None:
     assert sorted(expanded(hostlist(names))) == sorted(names)
     assert expanded("n[08-11]") == ["n08", "n09", "n10", "n11"]
     assert hostlist_parts(names) == ["gpu[1-3,10]", "gpu007", "a", "store-2.x"]
+
+
+def test_a_range_that_ends_below_its_start_is_refused() -> None:
+    with pytest.raises(ValueError, match=r"^'16-1' is a range whose end is below its start$"):
+        expanded("gpu[20,16-1]")
