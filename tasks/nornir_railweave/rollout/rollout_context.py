@@ -6,17 +6,12 @@ from dataclasses import dataclass, field
 from nornir_railweave.events import Events, silent
 from nornir_railweave.rollout.control import Control, Unasked
 from nornir_railweave.target.policy import Policy
+from nornir_railweave.tasks.holding import never_ended
 from railweave.plan.waves import WaveGate
 
 
 def _nothing() -> str:
     return ""
-
-
-def _alive(message: str) -> bool:
-    """Return that the holder of a switch may still act."""
-    del message
-    return False
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,7 +27,7 @@ class RolloutContext:
     # The devices that did not answer when the plan was made, which took them into account.
     unread: frozenset[str] = frozenset()
     # Tells by the message of a hold whether the rollout that holds the switch has ended.
-    has_ended: Callable[[str], bool] = _alive
+    has_ended: Callable[[str], bool] = never_ended
     # A person who may pause or end the rollout between waves.
     control: Control = field(default_factory=Unasked)
     # Why nothing may go on: a rollout whose journal cannot be written could not be resumed.

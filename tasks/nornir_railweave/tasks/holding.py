@@ -38,7 +38,7 @@ class HoldResult:
     remaining_s: float = 0.0
 
 
-def _alive(message: str) -> bool:
+def never_ended(message: str) -> bool:
     """Return that whoever holds a switch may still act."""
     del message
     return False
@@ -53,7 +53,7 @@ class Holding:
     message: str
     seconds: float
     # By the message of a hold: its holder cannot act any more, as a rollout that was killed.
-    has_ended: Callable[[str], bool] = _alive
+    has_ended: Callable[[str], bool] = never_ended
     # Switches that did not answer when the plan was made: each would cost a timeout again.
     unread: frozenset[str] = frozenset()
     name: str = field(default_factory=new_id)
