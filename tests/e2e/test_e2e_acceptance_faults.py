@@ -87,6 +87,7 @@ def broken(accepted: Accepted, kinds: tuple[str, ...]) -> dict[str, str]:
     return {name: wrong for name, wrong in said.items() if wrong}
 
 
+@pytest.mark.nightly
 def test_faults_of_three_kinds_are_named(new_project: Callable[[str], Any]) -> None:
     # A fourth, a lossy cable, is that of `test_e2e_acceptance_run`.
     kinds = ("ber", "slow-nic", "wrong-dscp")

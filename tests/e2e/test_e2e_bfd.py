@@ -37,6 +37,7 @@ def test_bfd_is_turned_on_notices_a_silent_spine_and_is_turned_off(deployed_lab:
     assert "bfd" not in {check["kind"] for check in project.verify()["checks"]}
 
 
+@pytest.mark.nightly
 def test_bfd_that_does_not_come_up_ends_the_deployment(deployed_lab: Any) -> None:
     project = deployed_lab
     template = own_template(project.folder)

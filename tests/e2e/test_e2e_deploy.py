@@ -80,6 +80,7 @@ def test_the_worked_example_is_deployed_and_verified(new_project: Any) -> None:
     assert project.plan()["summary"] == {"add": 0, "update": 0, "remove": 0}
 
 
+@pytest.mark.nightly
 def test_a_second_stripe_touches_only_new_devices_and_the_ports_that_meet_them(new_project: Any) -> None:
     project = new_project("pod-32-wide.yml")
     project.up()

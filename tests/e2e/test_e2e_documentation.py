@@ -31,10 +31,15 @@ NIGHTLY = {
     "docs/how-to/several-fabrics.md",
     "docs/how-to/sites.md",
     "docs/tutorial/acceptance.md",
+    "tests/e2e/journeys/first-fabric.md",
+    "tests/e2e/journeys/growth-pull-request.md",
     "tests/e2e/journeys/kill-and-resume.md",
+    "tests/e2e/journeys/own-intent.md",
+    "tests/e2e/journeys/rejected-change.md",
+    "tests/e2e/journeys/replace-a-switch.md",
     "tests/e2e/journeys/wheel.md",
 }
-"""Pages whose commands take minutes, and have scenarios of their own."""
+"""Pages whose commands take long, and have scenarios or pages of their own beside them."""
 
 
 def marked(page: Path) -> object:

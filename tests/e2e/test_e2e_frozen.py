@@ -15,7 +15,7 @@ from frozen_command import STORES, store_of
 
 pytestmark = pytest.mark.e2e
 
-TRIALS = int(os.environ.get("RAILWEAVE_FROZEN_TRIALS", "2"))
+TRIALS = int(os.environ.get("RAILWEAVE_FROZEN_TRIALS", "1"))
 FROZEN = KINDS.index("frozen runner")
 
 

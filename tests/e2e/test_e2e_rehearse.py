@@ -321,6 +321,7 @@ def test_documents_of_switches_are_a_state_as_well(deployed_lab: Any) -> None:
     assert "intent holds no document of a switch of lab: lab-leaf1.json, lab-leaf2.json" in empty
 
 
+@pytest.mark.nightly
 def test_cables_and_links_of_the_twin_are_those_of_the_target(deployed_lab: Any) -> None:
     project = deployed_lab
     project.edit(WIDER)

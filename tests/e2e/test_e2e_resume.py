@@ -118,7 +118,7 @@ def refusal(answer: Any) -> Any:
             ("confirmed", LEAF),
             ("outcome", "lab-leaf2"),
         ],
-        daily=[("applied", SPINE), ("confirmed", LEAF)],
+        daily=[("applied", SPINE)],
     ),
 )
 def test_a_rollout_killed_at_any_step_is_carried_on_without_waiting_for_timers(

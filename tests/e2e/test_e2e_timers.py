@@ -5,6 +5,7 @@ import re
 from typing import Any
 
 import pytest
+from by_night import nightly_except
 
 pytestmark = pytest.mark.e2e
 
@@ -22,7 +23,7 @@ def opened(project: Any) -> int:
     return sum(one["connectionsEstablished"] for one in shown.values())
 
 
-@pytest.mark.parametrize(("keepalive", "hold"), [(1, 3), (10, 30), (1, 9)])
+@pytest.mark.parametrize(("keepalive", "hold"), nightly_except([(1, 3), (10, 30), (1, 9)], daily=[(1, 3), (10, 30)]))
 def test_other_timers_are_in_force_after_the_deployment_and_again_after_its_rollback(
     deployed_lab: Any, keepalive: int, hold: int
 ) -> None:

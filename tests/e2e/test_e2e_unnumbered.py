@@ -7,6 +7,7 @@ import pytest
 pytestmark = pytest.mark.e2e
 
 
+@pytest.mark.nightly
 def test_an_unnumbered_fabric_is_deployed_and_grows(new_project: Any) -> None:
     project = new_project("lab-4.yml")
     project.intent.write_text(project.intent.read_text() + "addressing: {underlay: unnumbered}\n")

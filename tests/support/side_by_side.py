@@ -13,8 +13,11 @@ import sys
 import tempfile
 from typing import BinaryIO
 
-ACCEPTANCE_FILES = ("tests/e2e/test_e2e_acceptance_faults.py", "tests/e2e/test_e2e_acceptance_run.py")
-NIGHTLY_ACCEPTANCE_FILES = ("tests/e2e/test_e2e_acceptance_bad_input.py",)
+ACCEPTANCE_FILES = ("tests/e2e/test_e2e_acceptance_run.py",)
+NIGHTLY_ACCEPTANCE_FILES = (
+    "tests/e2e/test_e2e_acceptance_faults.py",
+    "tests/e2e/test_e2e_acceptance_bad_input.py",
+)
 # The seeded rollouts are a run of their own (`make rollouts`): they keep every processor busy for minutes.
 _ELSEWHERE = ("tests/e2e/lab", "tests/e2e/test_e2e_rollouts.py", *ACCEPTANCE_FILES, *NIGHTLY_ACCEPTANCE_FILES)
 # In the order of tests/e2e/conftest.py, which knows what one process has to run.

@@ -6,7 +6,7 @@ import pytest
 from api_examples import failed_examples
 from command_rig import CommandRig
 
-pytestmark = pytest.mark.e2e
+pytestmark = [pytest.mark.e2e, pytest.mark.nightly]
 
 
 def test_the_examples_that_need_a_lab_run(small_project: CommandRig) -> None:

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-pytestmark = pytest.mark.e2e
+pytestmark = [pytest.mark.e2e, pytest.mark.nightly]
 
 SUPER, OTHER = "labpods-superspine1", "labpods-superspine5"
 SPINES = ("labpods-spine1", "labpods-spine2", "labpods-spine29", "labpods-spine30")
@@ -110,7 +110,6 @@ def test_no_path_leads_up_again(pods: Any, proves: Any) -> None:
     proves("links cut in two tiers: leaf 1 is reached over no leaf and no super-spine twice")
 
 
-@pytest.mark.nightly
 def test_a_pod_is_added_without_a_lost_packet(pods: Any, streams: Any, proves: Any) -> None:
     running = streams(pods, *STREAMS)
     pods.edit(
