@@ -99,7 +99,6 @@ def test_a_switch_in_maintenance_or_drained_is_so_for_both_families(new_project:
     assert hops(project, "dual-leaf1", "fd00:10:0:1::/64") == ["Ethernet112", "Ethernet116"]
 
 
-@pytest.mark.nightly
 @pytest.mark.skipif(CANNOT, reason="network namespaces need root and ip")
 def test_a_node_gets_both_families_and_loses_ipv6_again(new_project: Any, tmp_path: Path) -> None:
     project = new_project("lab-dual.yml")

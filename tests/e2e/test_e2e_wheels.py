@@ -204,7 +204,6 @@ def test_the_completion_that_is_installed_completes_a_command(railweave: Environ
     assert railweave.run("bash", "-c", script, home=home).split() == ["size", "sim"]
 
 
-@pytest.mark.nightly
 def test_the_driver_changes_a_simulated_switch_with_nothing_else_installed(wheels: Path, tmp_path: Path) -> None:
     """The examples of both packages' pages, one after the other; the address and login are those of the simulator."""
     files = (str(wheel) for wheel in wheels.iterdir() if not wheel.name.startswith("railweave-"))
